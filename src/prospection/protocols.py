@@ -1,0 +1,280 @@
+"""The seams of the system: what a plug has to be able to do.
+
+Each protocol has few methods; the contract suites in `tests/contracts` run unchanged on every implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+from prospection.types import (
+    Calibration,
+    Erased,
+    Fact,
+    Hit,
+    Operation,
+    Probe,
+    SearchFilter,
+    SearchProbe,
+    Session,
+    SessionRecord,
+    SessionState,
+    Trace,
+    Usage,
+    Vectors,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["ChatModel", "ChatReply", "ChatRequest", "Embedder", "FactStore", "Progress", "Retriever", "TextRole"]
+
+TextRole = Literal["query", "passage"]
+"""Some encoders embed what is searched with and what is searched differently."""
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) while long work goes on."""
+
+ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    Attributes:
+        id: Name, version and preparation of the encoder. Vectors of different ids are never compared.
+        dims: Width d of the vectors.
+        calibration: What its cosines mean.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def dims(self) -> int: ...
+
+    @property
+    def calibration(self) -> Calibration: ...
+
+    async def embed(
+        self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
+    ) -> Vectors:
+        """Embed a batch.
+
+        Returns:
+            (n, d) float32, each row of length 1, in the order of `texts`; (0, d) for no texts. A row depends only on
+            its own text, not on the batch.
+
+        Raises:
+            ModelError: The encoder's endpoint failed.
+        """
+        ...
+
+
+class Retriever(Protocol):
+    """phi(x; M, theta) of the paper: any memory that can answer "facts relevant to x", for a batch of x at once."""
+
+    async def retrieve(
+        self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0
+    ) -> list[list[Hit]]:
+        """Search memory with every probe.
+
+        Args:
+            probes: What to search with. A memory that has no cues or no lexical index answers `[]` to such probes.
+            k: At most this many hits for each probe.
+            min_similarity: Hits below this cosine do not count; the bound itself does. Lexical hits have no cosine
+                and are not bounded.
+
+        Returns:
+            One list for each probe, best first; ties in the order of ids. A fact appears once in a list.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest(Generic[ReplyT]):
+    """One question to a language model.
+
+    Attributes:
+        stage: Name of the stage, which is the name of its prompt file.
+        subject: What the call is about, stable between runs: recorded replies are found by (stage, subject).
+        system: The instructions. Never holds text that came from a user or from memory.
+        user: The material, with untrusted text in named tags.
+        prompt: Hash of the prompt file.
+        reply: The pydantic model the reply must fit, or `str` for free text.
+    """
+
+    stage: str
+    subject: str
+    system: str
+    user: str
+    prompt: str
+    reply: type[ReplyT]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply(Generic[ReplyT]):
+    """A reply that parsed, and what it cost, including failed attempts on the way."""
+
+    value: ReplyT
+    usage: Usage
+    model: str
+
+
+class ChatModel(Protocol):
+    """A language model that answers in a given shape."""
+
+    @property
+    def name(self) -> str:
+        """For traces and manifests, for example "openai:gpt-4o"."""
+        ...
+
+    async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
+        """Ask once; repair and bounded retries happen inside.
+
+        Raises:
+            ReplyError: The reply never parsed; `raw` keeps it.
+            ModelError: Anything else that kept a reply from coming; `usage` says what the attempts cost.
+        """
+        ...
+
+
+class FactStore(Protocol):
+    """Where sessions, facts, vectors and traces live.
+
+    A user is an argument of every call: there is no call that sees two users' facts. Methods are coroutines because
+    a store may be on a network. Every write is one transaction: it happened whole or not at all.
+    """
+
+    # --- sessions
+
+    async def put_session(self, user: str, session: Session) -> SessionRecord:
+        """Make a session durable before anything clever is done with it.
+
+        The same id again is idempotent: messages already held are not held twice, and new ones are appended, which
+        puts the session back to `PENDING`. On return the messages survive the death of the process.
+        """
+        ...
+
+    async def claim_session(self, user: str, session_id: str, *, now: datetime, lease: float) -> SessionRecord | None:
+        """Take a session for extraction for `lease` seconds, counting an attempt.
+
+        Returns:
+            The record in state `EXTRACTING`, or None when there is nothing to extract or somebody else holds it.
+        """
+        ...
+
+    async def finish_session(
+        self,
+        user: str,
+        session_id: str,
+        operations: Sequence[Operation],
+        *,
+        extracted: int,
+        now: datetime,
+    ) -> tuple[Fact, ...]:
+        """Carry out the operations and mark the first `extracted` messages as done, in one transaction.
+
+        An `Add` whose normalised text a current fact already has becomes a `Reinforce`. Facts begin to be valid at
+        the session's time and were said at the session's time.
+
+        Returns:
+            The new, reinforced and revised facts as they now stand, one for each operation, in order.
+
+        Raises:
+            ConflictError: A fact to reinforce or revise is not current any more.
+        """
+        ...
+
+    async def fail_session(self, user: str, session_id: str, *, reason: str, raw: str | None = None) -> None:
+        """Mark a session as failed. Its messages stay."""
+        ...
+
+    async def sessions(
+        self,
+        user: str,
+        *,
+        states: frozenset[SessionState] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[SessionRecord]:
+        """Page through a user's sessions in the order of arrival; `after` is the id of the last one seen."""
+        ...
+
+    async def session(self, user: str, session_id: str) -> SessionRecord | None:
+        """One session, or None."""
+        ...
+
+    # --- facts
+
+    async def facts(
+        self,
+        user: str,
+        *,
+        fids: Sequence[str] | None = None,
+        history: bool = False,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[Fact]:
+        """Page through a user's facts in the order of ids, or fetch some by id (then in the order asked, missing left out).
+
+        Args:
+            history: Include facts that a later one has replaced. Facts asked for by id are found either way.
+        """
+        ...
+
+    async def search(
+        self,
+        user: str,
+        probes: Sequence[SearchProbe],
+        *,
+        k: int,
+        min_similarity: float = -1.0,
+        where: SearchFilter = SearchFilter(),
+    ) -> list[list[Hit]]:
+        """Compare every probe with the user's facts, their cues or their words, as each probe says, in one round trip.
+
+        Filters and threshold (inclusive) act before the limit; ties go by id. Over cues a fact appears once, with its
+        best cue. Reads see all writes that were acknowledged before, by this process or another.
+
+        Returns:
+            One list for each probe, best first.
+        """
+        ...
+
+    # --- traces
+
+    async def put_trace(self, user: str, trace: Trace) -> None:
+        """Keep a trace."""
+        ...
+
+    async def traces(self, user: str, *, before: str | None = None, limit: int = 20) -> list[Trace]:
+        """Newest first."""
+        ...
+
+    async def trace(self, user: str, trace_id: str) -> Trace | None:
+        """One trace, or None."""
+        ...
+
+    # --- users
+
+    async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
+        """Names of the users that have anything here, in alphabetical order. For operators; never for a user."""
+        ...
+
+    async def forget(
+        self, user: str, *, session: str | None = None, fid: str | None = None
+    ) -> Erased:
+        """Erase every trace of a user, of one session and the facts that stand on it alone, or of one fact."""
+        ...
+
+    async def statistics(self, user: str | None = None) -> dict[str, int]:
+        """Counts of sessions by state, facts, cues, vectors and traces."""
+        ...
+
+    async def close(self) -> None:
+        """Release files and connections. Idempotent."""
+        ...
