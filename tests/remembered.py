@@ -10,13 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
+from zlib import crc32
 
+import numpy as np
 from pydantic import BaseModel
 
 from prospection.errors import ModelError
-from prospection.protocols import ChatReply, ChatRequest
+from prospection.library.library import GoalLibrary
+from prospection.protocols import ChatReply, ChatRequest, Progress, TextRole
 from prospection.recall.run import Run
-from prospection.types import Calibration, Fact, Hit, Probe, Usage
+from prospection.types import Calibration, Fact, Hit, Probe, Usage, Vectors
 
 NOW = datetime(2025, 7, 2, 9, 30, tzinfo=UTC)
 CALIBRATION = Calibration(noise_mean=0.1, noise_sd=0.1, tau=0.3, tau_o=0.6)
@@ -38,6 +41,25 @@ class WordMemory:
         hits = [Hit(fact=fact, similarity=len(words & _words(fact.info)) / len(words)) for fact in self.facts]
         near = [hit for hit in hits if hit.similarity >= min_similarity]
         return sorted(near, key=lambda hit: (-hit.similarity, hit.fact.fid))[:k]
+
+
+class WordEmbedder:
+    """Texts as bags of words, hashed to 64 dimensions: nearness that can be worked out by hand."""
+
+    id = "words"
+    dims = 64
+    calibration = CALIBRATION
+
+    async def embed(
+        self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
+    ) -> Vectors:
+        rows = np.zeros((len(texts), self.dims), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in _words(text):
+                row[crc32(word.encode()) % self.dims] += 1.0
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Vectors = rows / np.maximum(lengths, 1e-9)
+        return unit
 
 
 class Script:
@@ -65,7 +87,14 @@ class Script:
 def run_over(memory: WordMemory, model: Script | None = None, *, query: str = "q") -> Run:
     """Return a run over the memory."""
     return Run(
-        id="t1", user="ada", query=query, at=NOW, retriever=memory, calibration=CALIBRATION, encoder="words", model=model
+        id="t1",
+        user="ada",
+        query=query,
+        at=NOW,
+        retriever=memory,
+        embedder=WordEmbedder(),
+        library=GoalLibrary(WordEmbedder()),
+        model=model,
     )
 
 

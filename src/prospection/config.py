@@ -42,7 +42,7 @@ class ModelsSettings(_Section):
     base_url: str | None = None
     """OpenAI-compatible endpoint for the language model, for example "http://127.0.0.1:11434/v1"."""
     encoder: str = "local"
-    """Encoder: "local", "openai:text-embedding-3-small", "multilingual", or "NAME@URL" for an OpenAI-compatible endpoint."""
+    """Encoder: "local", "multilingual", "openai:text-embedding-3-small", or "NAME@URL" (OpenAI-compatible)."""
     timeout: float = Field(default=60.0, gt=0)
     """Seconds that one call to a model may take."""
     retries: int = Field(default=2, ge=0, le=10)
@@ -109,8 +109,14 @@ class PgrSettings(_Section):
 class LibrarySettings(_Section):
     """Recall from the packaged goal library, without a language model."""
 
-    goals: int = Field(default=5, ge=1, le=50)
-    """How many of the nearest goals lend their steps and imagined facts."""
+    foresight: float = Field(default=0.8, ge=0, le=1)
+    """Most that the imagined future may count beside nearness to the request."""
+    salience: float = Field(default=0.3, ge=0)
+    """Weight of a fact's being the kind of thing that plans have to respect."""
+    candidates: int = Field(default=5000, ge=1)
+    """Facts that are scored; a larger memory is first narrowed down."""
+    goals: int = Field(default=12, ge=1, le=100)
+    """How many of the nearest goals explain what was found."""
 
 
 class RecallSettings(_Section):
@@ -219,4 +225,6 @@ def _explain(error: ValidationError) -> ConfigError:
                 model = annotation
         return UnknownNameError("setting", key, model.model_fields)
     where = ".".join([*path, key])
-    return ConfigError(f"setting {where} = {first['input']!r}: {first['msg']}; correct it in {_file()} or the environment")
+    return ConfigError(
+        f"setting {where} = {first['input']!r}: {first['msg']}; correct it in {_file()} or the environment"
+    )

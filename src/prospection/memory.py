@@ -1,6 +1,6 @@
 """`AsyncMemory`: the only place that wires remembering, recalling and the store together.
 
-Nothing happens in the constructor: the store, the encoder and the model are opened by the first call that needs them.
+Nothing happens in the constructor: the store, the encoder and the model are opened by the first call.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -35,12 +34,26 @@ from prospection.types import (
 )
 
 if TYPE_CHECKING:
+    from prospection.library.library import GoalLibrary
     from prospection.recall.run import Run
+    from prospection.remember.remember import Remembering
 
 __all__ = ["AsyncMemory", "MessageLike"]
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 """A message as every chat API writes it, {"role": ..., "content": ...}, or a `Message`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """What a memory is made of, once it is open."""
+
+    settings: Settings
+    store: FactStore
+    embedder: Embedder
+    library: GoalLibrary
+    model: ChatModel | None
+    remembering: Remembering
 
 
 class AsyncMemory:
@@ -171,9 +184,22 @@ class AsyncMemory:
             UnknownNameError: There is no such policy.
             ModelError: The language model failed before anything was found.
         """
+        from prospection.recall.policies import build_policy
+        from prospection.recall.recall import recall
+
+        if not query.strip():
+            raise InputError("the query is empty; say what the person asked for")
         opened = await self._open()
-        result = await self._recall(opened, query, user, at, policy, limit, budget)
-        if opened.settings.recall.traces:
+        settings = opened.settings.recall
+        if limit is not None:
+            settings = settings.model_copy(update={"limit": limit})
+        name = policy or self._policy or settings.policy or ("library" if opened.model is None else "pgr")
+        chosen = build_policy(name, settings)
+        if not (await opened.store.statistics(_checked(user))).get("facts"):
+            raise UnknownUserError(f"user {user!r} has no memory here; add a conversation first, or check the name")
+        run = await self._run(query, user, at, budget)
+        result = await recall(query, run, chosen, context_tokens=settings.context_tokens)
+        if settings.traces:
             await opened.store.put_trace(user, result.trace)
         return result
 
@@ -209,40 +235,145 @@ class AsyncMemory:
         recalled = await self.recall(query, user=user, at=at, policy=policy, limit=limit, budget=ceilings)
         return await answer_from(recalled, opened.model)
 
-    async def _recall(
+    # --- looking
+
+    async def facts(
+        self, *, user: str, history: bool = False, after: str | None = None, limit: int = 100
+    ) -> list[Fact]:
+        """Page through a user's facts in the order of ids; `after` is the last id seen.
+
+        Args:
+            history: Include facts that later ones have replaced.
+        """
+        return await (await self._open()).store.facts(_checked(user), history=history, after=after, limit=limit)
+
+    async def fact(self, fid: str, *, user: str) -> Fact | None:
+        """Return one fact, current or not, or None."""
+        found = await (await self._open()).store.facts(_checked(user), fids=[fid])
+        return found[0] if found else None
+
+    async def sessions(
         self,
-        opened: _Opened,
-        query: str,
+        *,
         user: str,
-        at: datetime | None,
-        policy: str | None,
-        limit: int | None,
-        budget: Budget | None,
-    ) -> Recall:
+        states: frozenset[SessionState] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[SessionRecord]:
+        """Page through a user's sessions in the order of arrival; `after` is the last id seen."""
+        return await (await self._open()).store.sessions(_checked(user), states=states, after=after, limit=limit)
+
+    async def traces(self, *, user: str, before: str | None = None, limit: int = 20) -> list[Trace]:
+        """Page through a user's traces, newest first; `before` is the last id seen."""
+        return await (await self._open()).store.traces(_checked(user), before=before, limit=limit)
+
+    async def trace(self, trace_id: str, *, user: str) -> Trace | None:
+        """Return one trace, or None."""
+        return await (await self._open()).store.trace(_checked(user), trace_id)
+
+    async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
+        """Page through the names of all users, for operators."""
+        return await (await self._open()).store.users(after=after, limit=limit)
+
+    async def statistics(self, *, user: str | None = None) -> dict[str, int]:
+        """Count sessions by state, facts, cues, vectors and traces, of one user or of all."""
+        return await (await self._open()).store.statistics(None if user is None else _checked(user))
+
+    async def forget(self, *, user: str, session: str | None = None, fid: str | None = None) -> Erased:
+        """Erase a user, a session with the facts that stand on it alone, or a fact, without a trace.
+
+        Returns:
+            What was erased, counted.
+        """
+        return await (await self._open()).store.forget(_checked(user), session=session, fid=fid)
+
+    # --- opening
+
+    async def _run(self, query: str, user: str, at: datetime | None, budget: Budget | None) -> Run:
         from prospection.models.meter import MeteredChat
-        from prospection.recall.policies import build_policy
-        from prospection.recall.recall import recall
         from prospection.recall.retriever import MemoryRetriever
         from prospection.recall.run import Run
 
-        if not query.strip():
-            raise InputError("the query is empty; say what the person asked for")
-        settings = opened.settings.recall
-        if limit is not None:
-            settings = settings.model_copy(update={"limit": limit})
-        name = policy or self._policy or settings.policy or ("pgr" if opened.model else "library")
-        chosen = build_policy(name, settings)
-        where = SearchFilter(at=aware_utc(at, "at")) if at is not None else SearchFilter()
-        if not await opened.store.statistics(_checked(user)):
-            raise UnknownUserError(f"user {user!r} has no memory here; add a conversation first, or check the name")
-        run = Run(
+        opened = await self._open()
+        where = SearchFilter() if at is None else SearchFilter(at=aware_utc(at, "at"))
+        return Run(
             id=secrets.token_hex(6),
             user=user,
             query=query,
             at=where.at or _now(),
             retriever=MemoryRetriever(opened.store, opened.embedder, user=user, where=where),
-            calibration=opened.embedder.calibration,
-            encoder=opened.embedder.id,
-            model=MeteredChat(opened.model, budget or _budget(opened.settings)) if opened.model else None,
+            embedder=opened.embedder,
+            library=opened.library,
+            model=None if opened.model is None else MeteredChat(opened.model, budget or _budget(opened.settings)),
         )
-        return await recall(query, run, chosen, context_tokens=settings.context_tokens)
+
+    async def _open(self) -> _Opened:
+        async with self._opening:
+            if self._opened is None:
+                self._opened = await self._assemble()
+            return self._opened
+
+    async def _assemble(self) -> _Opened:
+        from prospection.library.library import GoalLibrary
+        from prospection.models.embedding_cache import CachedEmbedder
+        from prospection.models.encoders import open_encoder
+        from prospection.models.open import open_chat
+        from prospection.remember.remember import Remembering
+
+        settings = self._given_settings or load_settings()
+        models = settings.models
+        embedder = self._encoder
+        if embedder is None or isinstance(embedder, str):
+            embedder = await open_encoder(
+                embedder or models.encoder, call_timeout=models.timeout, retries=models.retries
+            )
+        model = self._model
+        if model is None or isinstance(model, str):
+            said = {"chat": model, "base_url": self._base_url}
+            model = open_chat(models.model_copy(update={key: value for key, value in said.items() if value}))
+        store = self._given_store or await self._open_file(settings, embedder)
+        embedder = CachedEmbedder(embedder)
+        return _Opened(
+            settings=settings,
+            store=store,
+            embedder=embedder,
+            library=GoalLibrary(embedder),
+            model=model,
+            remembering=Remembering(store, embedder, model, settings.remember),
+        )
+
+    async def _open_file(self, settings: Settings, embedder: Embedder) -> FactStore:
+        from prospection.store.sqlite import SQLiteStore
+
+        path = self._path or settings.store.path
+        if path is None:
+            raise ConfigError(
+                "no place for the memory is given; pass a path, for example Memory('memory.db'), "
+                "or set PROSPECTION_STORE__PATH"
+            )
+        return await SQLiteStore.open(
+            os.fspath(path),
+            encoder=(embedder.id, embedder.dims),
+            busy_timeout=settings.store.busy_timeout,
+            cache_users=settings.store.cache_users,
+        )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _budget(settings: Settings) -> Budget:
+    limits = settings.recall
+    return Budget(
+        max_calls=limits.max_calls,
+        max_tokens=limits.max_tokens,
+        max_cost=limits.max_cost,
+        deadline=limits.deadline,
+    )
+
+
+def _checked(user: str) -> str:
+    if not user.strip():
+        raise InputError(f"user {user!r} is empty; every call names whose memory it is about")
+    return user

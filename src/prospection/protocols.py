@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from prospection.types import (
     Calibration,
@@ -30,7 +30,7 @@ from prospection.types import (
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["ChatModel", "ChatReply", "ChatRequest", "Embedder", "FactStore", "Progress", "Retriever", "TextRole"]
+__all__ = ["ChatModel", "ChatReply", "ChatRequest", "Embedder", "FactStore", "Progress", "Retriever", "TextRole", "VectorSource"]
 
 TextRole = Literal["query", "passage"]
 """Some encoders embed what is searched with and what is searched differently."""
@@ -38,26 +38,28 @@ TextRole = Literal["query", "passage"]
 Progress = Callable[[int, int], None]
 """Called with (done, total) while long work goes on."""
 
+EVERYTHING_CURRENT = SearchFilter()
+
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors.
-
-    Attributes:
-        id: Name, version and preparation of the encoder. Vectors of different ids are never compared.
-        dims: Width d of the vectors.
-        calibration: What its cosines mean.
-    """
+    """Turns texts into unit vectors. Vectors of encoders with different ids are never compared."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Name, version and preparation, for example "minilm-l6-v2-int8"."""
+        ...
 
     @property
-    def dims(self) -> int: ...
+    def dims(self) -> int:
+        """Width d of the vectors."""
+        ...
 
     @property
-    def calibration(self) -> Calibration: ...
+    def calibration(self) -> Calibration:
+        """What cosines under this encoder mean."""
+        ...
 
     async def embed(
         self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
@@ -77,9 +79,7 @@ class Embedder(Protocol):
 class Retriever(Protocol):
     """phi(x; M, theta) of the paper: any memory that can answer "facts relevant to x", for a batch of x at once."""
 
-    async def retrieve(
-        self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0
-    ) -> list[list[Hit]]:
+    async def retrieve(self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0) -> list[list[Hit]]:
         """Search memory with every probe.
 
         Args:
@@ -91,6 +91,15 @@ class Retriever(Protocol):
         Returns:
             One list for each probe, best first; ties in the order of ids. A fact appears once in a list.
         """
+        ...
+
+
+@runtime_checkable
+class VectorSource(Protocol):
+    """A retriever that can also show the vectors of its facts, which spares embedding them again."""
+
+    async def vectors(self, facts: Sequence[Fact]) -> Vectors:
+        """Return (n, d) float32 unit rows, in the order of the facts."""
         ...
 
 
@@ -219,7 +228,7 @@ class FactStore(Protocol):
         after: str | None = None,
         limit: int = 100,
     ) -> list[Fact]:
-        """Page through a user's facts in the order of ids, or fetch some by id (then in the order asked, missing left out).
+        """Page through a user's facts in the order of ids, or fetch some by id: in the order asked, missing ones left out.
 
         Args:
             history: Include facts that a later one has replaced. Facts asked for by id are found either way.
@@ -233,7 +242,7 @@ class FactStore(Protocol):
         *,
         k: int,
         min_similarity: float = -1.0,
-        where: SearchFilter = SearchFilter(),
+        where: SearchFilter = EVERYTHING_CURRENT,
     ) -> list[list[Hit]]:
         """Compare every probe with the user's facts, their cues or their words, as each probe says, in one round trip.
 
@@ -242,6 +251,17 @@ class FactStore(Protocol):
 
         Returns:
             One list for each probe, best first.
+        """
+        ...
+
+    async def vectors(self, user: str, fids: Sequence[str]) -> Vectors:
+        """Return the vectors of some of the user's facts.
+
+        Returns:
+            (n, d) float32 unit rows in the order of `fids`, current or not.
+
+        Raises:
+            StoreError: A fact is not there.
         """
         ...
 
@@ -265,9 +285,7 @@ class FactStore(Protocol):
         """Names of the users that have anything here, in alphabetical order. For operators; never for a user."""
         ...
 
-    async def forget(
-        self, user: str, *, session: str | None = None, fid: str | None = None
-    ) -> Erased:
+    async def forget(self, user: str, *, session: str | None = None, fid: str | None = None) -> Erased:
         """Erase every trace of a user, of one session and the facts that stand on it alone, or of one fact."""
         ...
 

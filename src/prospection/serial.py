@@ -6,6 +6,7 @@ the work and is imported when first used, so that importing prospection stays fa
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 
 @lru_cache(maxsize=64)
-def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that pydantic can describe
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
@@ -26,7 +27,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that pyd
 
 def to_json(value: object) -> Any:  # noqa: ANN401 - JSON data
     """Return `value` as JSON data: dicts, lists, strings, numbers, booleans and None."""
-    return _adapter(type(value)).dump_python(value, mode="json")
+    return _adapter(cast("Hashable", type(value))).dump_python(value, mode="json")
 
 
 def from_json(kind: type[T], data: Any) -> T:  # noqa: ANN401 - JSON data
@@ -35,14 +36,14 @@ def from_json(kind: type[T], data: Any) -> T:  # noqa: ANN401 - JSON data
     Raises:
         pydantic.ValidationError: The data does not describe such a value.
     """
-    return cast("T", _adapter(kind).validate_python(data, strict=False))
+    return cast("T", _adapter(cast("Hashable", kind)).validate_python(data, strict=False))
 
 
 def to_text(value: object) -> str:
     """Return `value` as one line of JSON."""
-    return _adapter(type(value)).dump_json(value).decode()
+    return _adapter(cast("Hashable", type(value))).dump_json(value).decode()
 
 
 def from_text(kind: type[T], text: str | bytes) -> T:
     """Return the value of type `kind` from its JSON text."""
-    return cast("T", _adapter(kind).validate_json(text))
+    return cast("T", _adapter(cast("Hashable", kind)).validate_json(text))

@@ -107,9 +107,7 @@ class Memory:
             partial(self._memory.answer, query, user=user, at=at, policy=policy, limit=limit, budget=budget)
         )
 
-    def facts(
-        self, *, user: str, history: bool = False, after: str | None = None, limit: int = 100
-    ) -> list[Fact]:
+    def facts(self, *, user: str, history: bool = False, after: str | None = None, limit: int = 100) -> list[Fact]:
         """See `AsyncMemory.facts`."""
         return self._loop.run(partial(self._memory.facts, user=user, history=history, after=after, limit=limit))
 

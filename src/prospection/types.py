@@ -349,14 +349,15 @@ class Calibration:
     Attributes:
         tau: Similarity from which a hit counts (published: 0.3 under text-embedding-3-small).
         tau_o: Similarity of near certainty, for the augmentation of the query (published: 0.6).
-        lexical_weight: Weight of the lexical list beside a dense list of weight 1 when both are fused.
+        lexical_weight: Standard deviations of cosine that the best lexical match is worth when both are fused. Less
+            for strong encoders, whose ready facts lexical search can only disturb.
     """
 
     noise_mean: float
     noise_sd: float
     tau: float
     tau_o: float
-    lexical_weight: float = 1.0
+    lexical_weight: float = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

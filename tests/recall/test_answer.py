@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from remembered import Script, WordMemory, run_over
 
 from prospection.recall.answer import answer, citations
 from prospection.recall.policies.direct import Direct
 from prospection.recall.recall import recall
+from remembered import Script, WordMemory, run_over
 
 
 def test_citations_are_the_known_ids_in_the_order_of_first_mention() -> None:

@@ -18,7 +18,9 @@ def scored(number: int, info: str) -> ScoredFact:
 
 
 def test_a_fact_is_one_line_with_id_date_and_event() -> None:
-    event = EventTime(start=datetime(2025, 10, 14, tzinfo=UTC), end=datetime(2025, 10, 15, tzinfo=UTC), precision=Precision.DAY)
+    event = EventTime(
+        start=datetime(2025, 10, 14, tzinfo=UTC), end=datetime(2025, 10, 15, tzinfo=UTC), precision=Precision.DAY
+    )
     fact = Fact(fid="f7", info="Must be in court\non 14 October.", said_at=MARCH, event_time=event)
     assert fact_line(fact) == "[f7] (2025-03-01) Must be in court on 14 October. [2025-10-14]"
 

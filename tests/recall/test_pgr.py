@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from remembered import Script, WordMemory, run_over, tree
 
 from prospection.errors import BudgetExceededError, EndpointError
 from prospection.recall.policies.pgr import Pgr
+from remembered import Script, WordMemory, run_over, tree
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from remembered import Script, WordMemory, run_over, tree
 
 from prospection.errors import ConfigError, EndpointError
 from prospection.recall.policies.direct import Direct
@@ -11,6 +10,7 @@ from prospection.recall.policies.pgr import Pgr
 from prospection.recall.recall import recall
 from prospection.serial import from_text, to_text
 from prospection.types import Trace, Usage
+from remembered import Script, WordMemory, run_over, tree
 
 pytestmark = pytest.mark.anyio
 

@@ -62,7 +62,7 @@ def render_context(facts: Sequence[ScoredFact], *, summary: str | None = None, m
 
 
 def event_day(event: EventTime) -> str:
-    """Return an event's time as exactly as it is known: "2025", "2025-03", "2025-03-01", "2025-03-01 09:30" or a range."""
+    """Return an event's time as exactly as it is known: year, month, day, minute, or "day to day"."""
     match event.precision:
         case Precision.YEAR:
             return f"{event.start:%Y}"

@@ -30,7 +30,9 @@ class Policy(Protocol):
     """How memory is searched."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How the policy is called in settings, traces and tables."""
+        ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -23,9 +23,7 @@ async def recall(query: str, run: Run, policy: Policy, *, context_tokens: int) -
     ranking = await policy.recall(query, run)
     if ranking.partial:
         run.note(f"Partial: {ranking.partial}")
-    trace = run.trace(
-        policy=policy.name, parameters=policy.parameters, returned=ranking.facts, summary=ranking.summary
-    )
+    trace = run.trace(policy=policy.name, parameters=policy.parameters, returned=ranking.facts, summary=ranking.summary)
     return Recall(
         query=query,
         facts=ranking.facts,

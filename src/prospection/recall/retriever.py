@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from prospection.protocols import Embedder, FactStore
-from prospection.types import Hit, Probe, SearchFilter, SearchProbe
+from prospection.types import Fact, Hit, Probe, SearchFilter, SearchProbe, Vectors
 
 __all__ = ["MemoryRetriever"]
 
@@ -36,3 +36,7 @@ class MemoryRetriever:
             min_similarity=min_similarity,
             where=self._where,
         )
+
+    async def vectors(self, facts: Sequence[Fact]) -> Vectors:
+        """See `VectorSource.vectors`."""
+        return await self._store.vectors(self._user, [fact.fid for fact in facts])

@@ -13,11 +13,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prospection.errors import ConfigError, ModelError
+from prospection.library.library import GoalLibrary
 from prospection.prompts import load_prompt
-from prospection.protocols import ChatModel, ChatRequest, Retriever
+from prospection.protocols import ChatModel, ChatRequest, Embedder, Retriever, VectorSource
 from prospection.serial import to_json
 from prospection.types import (
-    Calibration,
+    Fact,
     Hit,
     Over,
     Probe,
@@ -28,6 +29,7 @@ from prospection.types import (
     Step,
     Trace,
     Usage,
+    Vectors,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ __all__ = ["Run"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
+RECORDED_HITS = 100
+"""Hits of one probe that a trace keeps."""
+
 
 class Run:
     """One recall in progress.
@@ -44,6 +49,7 @@ class Run:
     Attributes:
         at: The instant that the request is made at.
         calibration: What the encoder's cosines mean.
+        library: The packaged goals, for policies that imagine with them.
         round: 0 in the first phase, then 1, 2, ...; stamped on everything recorded.
         augmented: The request as disambiguated by the augmentation.
     """
@@ -56,16 +62,17 @@ class Run:
         query: str,
         at: datetime,
         retriever: Retriever,
-        calibration: Calibration,
-        encoder: str | None = None,
+        embedder: Embedder,
+        library: GoalLibrary,
         model: ChatModel | None = None,
     ) -> None:
         self.at = at
-        self.calibration = calibration
+        self.calibration = embedder.calibration
+        self.library = library
         self.round = 0
         self.augmented: str | None = None
         self.usage = Usage()
-        self._id, self._user, self._query, self._encoder = id, user, query, encoder
+        self._id, self._user, self._query, self._embedder = id, user, query, embedder
         self._retriever = retriever
         self._model = model
         self._started = monotonic()
@@ -85,17 +92,30 @@ class Run:
             pid=f"p{self._probes - 1}", text=text, kind=kind, over=over, step=step, round=self.round, weight=weight
         )
 
-    async def retrieve(
-        self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0
-    ) -> list[list[Hit]]:
+    async def retrieve(self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0) -> list[list[Hit]]:
         """Search memory with all probes at once; see `Retriever.retrieve`."""
         lists = await self._retriever.retrieve(probes, k=k, min_similarity=min_similarity)
         for probe, hits in zip(probes, lists, strict=True):
-            self._searches.append(
-                ProbeHits(probe=probe, hits=tuple((hit.fact.fid, hit.similarity, hit.cue) for hit in hits))
-            )
-            self._facts.update((hit.fact.fid, hit.fact.info) for hit in hits)
+            self.found(probe, hits)
         return lists
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return (n, d) float32 unit rows of texts to search with."""
+        return await self._embedder.embed(texts, role="query")
+
+    async def vectors(self, facts: Sequence[Fact]) -> Vectors:
+        """Return (n, d) float32 unit rows of facts: the memory's own where it shows them, else embedded anew."""
+        if isinstance(self._retriever, VectorSource):
+            return await self._retriever.vectors(facts)
+        return await self._embedder.embed([fact.info for fact in facts])
+
+    def found(self, probe: Probe, hits: Sequence[Hit]) -> None:
+        """Record what a probe reached; of a long list the first `RECORDED_HITS`."""
+        kept = hits[:RECORDED_HITS]
+        self._searches.append(
+            ProbeHits(probe=probe, hits=tuple((hit.fact.fid, hit.similarity, hit.cue) for hit in kept))
+        )
+        self._facts.update((hit.fact.fid, hit.fact.info) for hit in kept)
 
     async def ask(self, stage: str, reply: type[ReplyT], inputs: Mapping[str, str]) -> ReplyT:
         """Put a stage's prompt to the language model and record what came of it.
@@ -152,7 +172,7 @@ class Run:
             query=self._query,
             policy=policy,
             at=self.at,
-            encoder=self._encoder,
+            encoder=self._embedder.id,
             parameters=parameters,
             augmented=self.augmented,
             steps=tuple(self._steps),

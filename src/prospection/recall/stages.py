@@ -46,16 +46,22 @@ class Chain(BaseModel):
 
 
 class Horizon(Protocol):
-    """How far and in which shape to look ahead."""
+    """How far to look ahead: a tree of `branches` x `steps`, or a chain of `chain_steps`."""
 
     @property
-    def branches(self) -> int: ...
+    def branches(self) -> int:
+        """Branches of the tree."""
+        ...
 
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """Steps of each branch."""
+        ...
 
     @property
-    def chain_steps(self) -> int: ...
+    def chain_steps(self) -> int:
+        """Steps of the chain."""
+        ...
 
 
 class Shape:
@@ -76,6 +82,7 @@ class Shape:
     def steps(self, reply: Tree | Chain, round_: int) -> tuple[Step, ...]:
         """Number the steps of a reply. A reply larger than the shape asked for is cut to it."""
         size = self._horizon
+        pairs: list[tuple[str | None, str]]
         if isinstance(reply, Tree):
             pairs = [(b.theme, text) for b in reply.branches[: size.branches] for text in b.steps[: size.steps]]
         else:

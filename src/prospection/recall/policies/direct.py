@@ -1,4 +1,4 @@
-"""Policy `direct`: dense search with the words of the request. Plain retrieval-augmented generation; the control arm."""
+"""Policy `direct`: dense search with the words of the request, as plain retrieval does. The control arm."""
 
 from __future__ import annotations
 
