@@ -18,6 +18,8 @@ from prospection.errors import ConfigError, UnknownNameError
 
 __all__ = [
     "EvaluationSettings",
+    "ForesightSettings",
+    "LibrarySettings",
     "ModelsSettings",
     "PgrSettings",
     "RecallSettings",
@@ -119,11 +121,30 @@ class LibrarySettings(_Section):
     """How many of the nearest goals explain what was found."""
 
 
+class ForesightSettings(_Section):
+    """Imagine in one call, gather widely, select in another."""
+
+    branches: int = Field(default=3, ge=1, le=10)
+    """Branches of the imagined future."""
+    steps: int = Field(default=3, ge=1, le=10)
+    """Steps of a branch."""
+    needs: int = Field(default=1, ge=1, le=5)
+    """Imagined facts of a step."""
+    rewrites: int = Field(default=9, ge=0, le=20)
+    """The request in other words, and questions within it."""
+    pool_tokens: int = Field(default=4000, ge=200)
+    """Size of the pool that is shown to the selection; a memory that fits is shown whole."""
+    rounds: int = Field(default=2, ge=1, le=10)
+    """Selections at most; every one after the first follows up what is still open."""
+    cautious: int = Field(default=1, ge=0, le=3)
+    """Of three places in the pool, how many go to the list that does not trust cues."""
+
+
 class RecallSettings(_Section):
     """From a request to the memories it needs."""
 
     policy: str | None = None
-    """"direct", "lexical", "hybrid", "library" or "pgr"; none: "pgr" with a language model, "library" without."""
+    """How memory is searched; none: "foresight" with a language model, "library" without."""
     limit: int = Field(default=20, ge=1)
     """Facts that policies without a stopping rule of their own return."""
     context_tokens: int = Field(default=2000, ge=50)
@@ -139,6 +160,7 @@ class RecallSettings(_Section):
     deadline: float | None = None
     """Ceiling of seconds in one recall."""
     pgr: PgrSettings = PgrSettings()
+    foresight: ForesightSettings = ForesightSettings()
     library: LibrarySettings = LibrarySettings()
 
 

@@ -193,7 +193,7 @@ class AsyncMemory:
         settings = opened.settings.recall
         if limit is not None:
             settings = settings.model_copy(update={"limit": limit})
-        name = policy or self._policy or settings.policy or ("library" if opened.model is None else "pgr")
+        name = policy or self._policy or settings.policy or ("library" if opened.model is None else "foresight")
         chosen = build_policy(name, settings)
         if not (await opened.store.statistics(_checked(user))).get("facts"):
             raise UnknownUserError(f"user {user!r} has no memory here; add a conversation first, or check the name")

@@ -442,10 +442,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredFact:
-    """A fact that a recall returned. `score` falls along the list; what it measures is the policy's to say."""
+    """A fact that a recall returned.
+
+    Attributes:
+        score: Falls along the list; what it measures is the policy's to say.
+        reason: What follows from the fact for the request, where a model selected it.
+    """
 
     fact: Fact
     score: float
+    reason: str | None = None
 
     @property
     def fid(self) -> str:

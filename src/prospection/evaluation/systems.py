@@ -1,23 +1,26 @@
 """Our policies as systems that an evaluation can measure.
 
-All are asked for the same number of facts, so that they compare at equal budgets: `limit` facts, and for `pgr` as many
-a probe, without its threshold. With a language model each policy runs whole. Without one, `pgr` runs its first phase on
-the steps that the data set recorded, and says so.
+All are asked for the same number of facts, so that they compare at equal budgets: `limit` facts, for `pgr` as many a
+probe, without its threshold, and for `foresight` the rest of the pool behind what was selected. With a language model
+each policy runs whole. Without one, what the data set recorded stands in for the first reply: `pgr` runs its first
+phase, `foresight` up to the pool, and both say so.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from prospection.config import RecallSettings
-from prospection.errors import ConfigError, NotRecordedError
+from prospection.errors import NotRecordedError
 from prospection.evaluation.cases import EvalQuery
 from prospection.evaluation.metrics import BUDGETS
 from prospection.evaluation.recall import Retrieved
 from prospection.library.library import GoalLibrary
 from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest, Embedder, FactStore
 from prospection.recall.policies import build_policy
+from prospection.recall.policies.foresight import Foresight
 from prospection.recall.policies.pgr import Pgr
 from prospection.recall.policy import Policy
 from prospection.recall.retriever import MemoryRetriever
@@ -31,9 +34,10 @@ __all__ = ["PolicySystem", "build_system"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
-_FIRST_PHASE = (
-    "recorded steps; only the first phase ran: no augmentation, refinement or summary, which need a model (--model)"
-)
+_REPLAYED = {
+    "pgr": "recorded steps; only the first phase ran: no augmentation, refinement or summary, which need a model",
+    "foresight": "recorded steps, imagined facts and rewrites; this is the pool, before a model selects from it",
+}
 
 
 class PolicySystem:
@@ -74,10 +78,10 @@ class PolicySystem:
             retriever=MemoryRetriever(self._store, self._embedder, user=query.user, where=EVERYTHING_CURRENT),
             embedder=self._embedder,
             library=self._library,
-            model=_RecordedSteps(query) if self._replay else self._model,
+            model=_Recorded(query) if self._replay else self._model,
         )
         ranking = await self._policy.recall(query.text, run)
-        notes = [_FIRST_PHASE] if self._replay else []
+        notes = [_REPLAYED[self.name]] if self._replay and run.usage.calls else []
         if ranking.partial:
             notes.append(f"partial: {ranking.partial}")
         return Retrieved(fids=tuple(item.fid for item in ranking.facts), llm_calls=run.usage.calls, notes=tuple(notes))
@@ -91,46 +95,57 @@ def build_system(
     embedder: Embedder,
     library: GoalLibrary,
     model: ChatModel | None,
+    pool: bool = False,
 ) -> PolicySystem:
     """Return the policy of that name as a system that fills the largest budget.
+
+    Args:
+        pool: Measure `foresight` before its selection also where there is a model.
 
     Raises:
         UnknownNameError: There is no such policy.
     """
     limit = max(BUDGETS)
     policy = build_policy(name, settings.model_copy(update={"limit": limit}))
-    replay = False
+    replay = model is None and name in _REPLAYED
     if isinstance(policy, Pgr):
         policy = replace(policy, k=limit, tau=-1.0)
-        if model is None:
-            policy, replay = replace(policy, augment=False, iterative=False, summary=False), True
+        if replay:
+            policy = replace(policy, augment=False, iterative=False, summary=False)
+    if isinstance(policy, Foresight):
+        policy = replace(policy, select=not (pool or replay), fill=True)
     return PolicySystem(policy, store=store, embedder=embedder, library=library, model=model, replay=replay)
 
 
-class _RecordedSteps:
-    """The simulation of one query, as recorded with the data set."""
+class _Recorded:
+    """What the data set recorded for one query, in the shape of a model's first reply."""
 
-    name = "recorded steps"
+    name = "recorded"
 
     def __init__(self, query: EvalQuery) -> None:
         self._query = query
 
     async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
         recorded = self._query.recorded
-        if request.stage != "simulate" or recorded is None or not recorded.steps:
+        if request.stage not in {"simulate", "foresee"} or recorded is None or issubclass(request.reply, str):
             raise NotRecordedError(
-                f"query {self._query.id!r} has no recorded steps; evaluate policy 'pgr' with a model "
+                f"query {self._query.id!r} has no recorded reply for stage {request.stage!r}; evaluate with a model "
                 "(--model), or put probes/steps.jsonl beside the users' files"
             )
-        branches: dict[str, list[str]] = {}
-        for step in recorded.steps:
-            branches.setdefault(step.theme or "steps", []).append(step.text)
-        if isinstance(request.reply, type) and issubclass(request.reply, str):
-            raise ConfigError("recorded steps stand in for a structured reply only")
+        # Recordings keep imagined facts apart from steps; which step gets which does not matter to a search.
+        needs = zip_longest(recorded.steps, recorded.imagined_facts)
+        branches: dict[str, list[object]] = {}
+        for step, need in needs:
+            if step is not None:
+                item = (
+                    step.text if request.stage == "simulate" else {"step": step.text, "facts": [need] if need else []}
+                )
+                branches.setdefault(step.theme or "steps", []).append(item)
         value = request.reply.model_validate(  # a chain takes the steps, a tree the branches
             {
                 "branches": [{"theme": theme, "steps": steps} for theme, steps in branches.items()],
                 "steps": [step.text for step in recorded.steps],
+                "rewrites": list(recorded.rewrites),
             }
         )
         return ChatReply(value=value, usage=Usage(calls=1), model=self.name)

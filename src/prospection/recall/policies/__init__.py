@@ -20,6 +20,7 @@ GROUP = "prospection.policies"
 
 _BUILT_IN = {
     "direct": "prospection.recall.policies.direct:Direct",
+    "foresight": "prospection.recall.policies.foresight:Foresight",
     "hybrid": "prospection.recall.policies.hybrid:Hybrid",
     "lexical": "prospection.recall.policies.lexical:Lexical",
     "library": "prospection.recall.policies.library:Library",

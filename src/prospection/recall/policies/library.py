@@ -26,6 +26,7 @@ from prospection.library.library import GoalLibrary
 from prospection.library.profile import Profiles, goal_weights
 from prospection.recall.policy import Ranking
 from prospection.recall.run import Run
+from prospection.recall.signals import gate
 from prospection.search.fusion import fuse_scores, standardise
 from prospection.types import Fact, Hit, ScoredFact, Step, Vectors
 
@@ -76,7 +77,7 @@ class Library:
         unit = run.calibration.noise_sd
         weights = goal_weights(request[None], index, temperature=unit)[0]
         near = vectors @ request
-        share = self.foresight * _gate(float((index.goals @ request).max() - near.max()), unit)
+        share = self.foresight * gate(float((index.goals @ request).max() - near.max()), unit)
         ahead = standardise(
             standardise(profiles.affinity @ weights) + self.salience * share * standardise(profiles.salience)
         )
@@ -136,8 +137,3 @@ class Library:
                 run.probe(text, "imagined_fact", step=step.sid),
                 [Hit(fact=fact, similarity=similarity) for fact, similarity in hits],
             )
-
-
-def _gate(excess: float, unit: float) -> float:
-    """Return how much the request is about the future, in (0, 1): a logistic of its excess nearness to goals."""
-    return float(1.0 / (1.0 + np.exp(-(excess + unit) / (unit / 2.0))))

@@ -1,0 +1,5 @@
+"""`python -m prospection` is the command line."""
+
+from prospection.cli import main
+
+main()

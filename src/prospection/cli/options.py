@@ -1,0 +1,154 @@
+"""Options that several commands share, and from them to an open memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from prospection.protocols import Progress
+
+if TYPE_CHECKING:
+    from prospection.config import Settings
+    from prospection.sync import Memory
+
+__all__ = [
+    "Place",
+    "as_json",
+    "instant",
+    "memory_options",
+    "model_options",
+    "open_memory",
+    "path_of",
+    "placed",
+    "print_json",
+    "progress_bar",
+    "settings_of",
+    "zone_of",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Place(TypedDict, total=False):
+    """Where memory is and what works on it, as the options say; None where they say nothing."""
+
+    db: str | None
+    encoder: str | None
+    model: str | None
+    base_url: str | None
+
+
+def memory_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --db, --user and --encoder; the command receives `place` and `user`."""
+    for option in (
+        click.option("--encoder", metavar="NAME", help="Encoder: local, multilingual, openai:MODEL or MODEL@URL."),
+        click.option("--db", metavar="FILE", help="Memory file.  [default: memory.db in the user's data folder]"),
+        click.option("--user", envvar="PROSPECTION_USER", default="me", show_default=True, help="Whose memory."),
+    ):
+        command = option(command)
+    return placed(command)
+
+
+def model_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --model and --base-url; the command receives them in `place`."""
+    model = click.option("--model", metavar="NAME", help="Language model, for example openai:gpt-4o.  [default: none]")
+    base_url = click.option("--base-url", metavar="URL", help="OpenAI-compatible endpoint of the model.")
+    return model(base_url(command))
+
+
+def placed(command: Callable[..., R]) -> Callable[..., R]:
+    """Gather the options that say where memory is and what works on it into the argument `place`."""
+
+    @wraps(command)
+    def gathered(**arguments: Any) -> R:  # noqa: ANN401 - click passes options of any type
+        place = Place(**{key: arguments.pop(key, None) for key in Place.__annotations__})  # type: ignore[typeddict-item]
+        return command(place=place, **arguments)
+
+    return gathered
+
+
+def as_json(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --json."""
+    return click.option("--json", "json_", is_flag=True, help="Print JSON.")(command)
+
+
+def instant(text: str | None, zone: str) -> datetime | None:
+    """Read --at: an ISO date or time; where it names no zone, it is in `zone`."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not a time; write it like 2025-07-02 or 2025-07-02T09:30") from error
+    return found if found.tzinfo else found.replace(tzinfo=zone_of(zone))
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return the zone of an IANA name."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise click.BadParameter(f"{name!r} is not a time zone; write it like Europe/Zurich") from error
+
+
+def settings_of(place: Place) -> Settings:
+    """Return the settings with what the options say on top."""
+    from prospection.config import load_settings
+
+    said = {"chat": place.get("model"), "base_url": place.get("base_url"), "encoder": place.get("encoder")}
+    models = {key: value for key, value in said.items() if value}
+    store = {"path": place["db"]} if place.get("db") else {}
+    return load_settings(models=models, store=store)
+
+
+def path_of(settings: Settings) -> Path:
+    """Return the memory file: the one in the settings, or the one in the user's data folder."""
+    if settings.store.path is not None:
+        return settings.store.path
+    from platformdirs import user_data_path
+
+    return user_data_path("prospection", appauthor=False) / "memory.db"
+
+
+@contextmanager
+def open_memory(place: Place) -> Iterator[Memory]:
+    """Open the memory that the options name; the default folder is made when it is missing."""
+    from prospection.sync import Memory
+
+    settings = settings_of(place)
+    path = path_of(settings)
+    if settings.store.path is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with Memory(path, settings=settings) as memory:
+        yield memory
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress]:
+    """Show a progress bar on stderr while the block runs; the value is called with (done, total)."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield show
+
+
+def print_json(data: Any) -> None:  # noqa: ANN401 - JSON data
+    """Print JSON data to stdout."""
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))

@@ -1,0 +1,130 @@
+"""The two stages of `foresight` that a language model carries out: imagine in one call, select in another.
+
+Each function renders a prompt, asks, and returns values. The shape of each reply stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from prospection.recall.context import fact_lines
+from prospection.recall.run import Run
+from prospection.types import Fact, ScoredFact, Step
+
+__all__ = ["Future", "Selection", "foresee", "select"]
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class ImaginedStep(BaseModel):
+    """A step and what it would want to know."""
+
+    step: Line = Field(description="A concrete next step, one short sentence")
+    facts: list[Line] = Field(description='Facts about the person that would change this step, as "User ..."')
+
+
+class ImaginedBranch(BaseModel):
+    """One aspect of the request."""
+
+    theme: Line = Field(description="The aspect, in two to six words")
+    steps: list[ImaginedStep] = Field(min_length=1)
+
+
+class ImaginedFuture(BaseModel):
+    """The imagined future of a request."""
+
+    branches: list[ImaginedBranch] = Field(min_length=1)
+    rewrites: list[Line] = Field(default=[], description="The request in other words, and questions within it")
+
+
+class Selected(BaseModel):
+    """A fact that the answer has to respect."""
+
+    id: Line = Field(description='The id as it stands in brackets, for example "f12"')
+    why: Line = Field(description="What follows from it for this request, in one short sentence")
+
+
+class SelectionReply(BaseModel):
+    """Which facts matter, what is still unknown, and what follows."""
+
+    selected: list[Selected] = Field(description="Most important first; empty when none matters")
+    open_needs: list[Line] = Field(
+        default=[], description='Facts still missing that memory may hold, as "User ..."; empty when nothing is'
+    )
+    outlook: str = Field(default="", description="What the answer has to respect, in at most 120 words")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Future:
+    """Steps with the facts they would want to know, and the request in other words."""
+
+    steps: tuple[Step, ...]
+    rewrites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What the model chose out of a pool.
+
+    Attributes:
+        facts: Chosen facts with their reasons, most important first; only facts of the pool.
+        open_needs: Facts that seem to be missing.
+    """
+
+    facts: tuple[tuple[Fact, str], ...]
+    open_needs: tuple[str, ...]
+    outlook: str
+
+
+async def foresee(
+    run: Run, query: str, known: Sequence[ScoredFact], *, branches: int, steps: int, needs: int, rewrites: int
+) -> Future:
+    """Imagine the request's future in one call: a tree of steps, the facts each would want to know, and rewrites."""
+    shape = (
+        f"{branches} branches of {steps} steps, {needs} imagined fact{'' if needs == 1 else 's'} for each step, "
+        f"and {rewrites} rewrites"
+    )
+    inputs = {"query": query, "date": _date(run), "facts": fact_lines(known), "shape": shape}
+    reply = await run.ask("foresee", ImaginedFuture, inputs)
+    pairs = [(branch.theme, item) for branch in reply.branches[:branches] for item in branch.steps[:steps]]
+    return Future(
+        steps=tuple(
+            Step(sid=f"s{run.round}.{n}", text=item.step, theme=theme, round=run.round, needs=tuple(item.facts[:needs]))
+            for n, (theme, item) in enumerate(pairs, start=1)
+        ),
+        rewrites=tuple(reply.rewrites[:rewrites]),
+    )
+
+
+async def select(
+    run: Run, query: str, pool: Sequence[ScoredFact], *, chosen: Sequence[ScoredFact], steps: Sequence[Step]
+) -> Selection:
+    """Choose from the pool what the answer has to respect, and name what is still missing.
+
+    Args:
+        pool: Candidates that the model has not seen yet.
+        chosen: What earlier rounds chose; shown, and not to be chosen again.
+    """
+    inputs = {
+        "query": query,
+        "date": _date(run),
+        "pool": fact_lines(pool),
+        "chosen": fact_lines(chosen),
+        "steps": "\n".join(f"- {step.text}" for step in steps) or "(none)",
+    }
+    reply = await run.ask("select", SelectionReply, inputs)
+    facts = {item.fid: item.fact for item in pool}
+    picked = {item.id.strip("[]"): item.why for item in reply.selected}
+    return Selection(
+        facts=tuple((facts[fid], why) for fid, why in picked.items() if fid in facts),
+        open_needs=tuple(dict.fromkeys(reply.open_needs)),
+        outlook=reply.outlook.strip(),
+    )
+
+
+def _date(run: Run) -> str:
+    return run.at.strftime("%A, %d %B %Y")
