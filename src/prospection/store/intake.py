@@ -1,0 +1,175 @@
+"""Sessions: durable intake, claims, outcomes.
+
+Functions over a connection that is in a transaction; the caller commits. Never looks into what messages say.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from prospection.errors import InputError, StoreError
+from prospection.store.rows import User, find_user, instant, microseconds
+from prospection.types import Message, Session, SessionRecord, SessionState
+
+__all__ = ["claim", "echo", "fail", "list_sessions", "load_session", "new_messages", "put", "user_for_writing"]
+
+_COLUMNS = "sid, name, at, zone, state, extracted, attempts, reason, raw"
+
+
+def user_for_writing(connection: sqlite3.Connection, name: str) -> User:
+    """Return the user, creating the row on first use.
+
+    Raises:
+        InputError: The name is empty.
+    """
+    if not name:
+        raise InputError(f"user {name!r} is empty; name the person whose memory this is")
+    connection.execute("INSERT INTO users (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (name,))
+    user = find_user(connection, name)
+    if user is None:  # pragma: no cover - just written
+        raise InputError(f"user {name!r} cannot be stored")
+    return user
+
+
+def put(connection: sqlite3.Connection, uid: int, session: Session) -> SessionRecord:
+    """Store a session, or append to it the messages it does not hold yet. Time and zone stay as first given."""
+    key = (uid, session.id)
+    connection.execute(
+        "INSERT INTO sessions (uid, name, at, zone, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT (uid, name) DO NOTHING",
+        (*key, microseconds(session.at), session.zone, SessionState.PENDING),
+    )
+    (sid,) = connection.execute("SELECT sid FROM sessions WHERE uid = ? AND name = ?", key).fetchone()
+    held = [
+        _identity(*row)
+        for row in connection.execute(
+            "SELECT role, content, name, echo FROM messages WHERE sid = ? ORDER BY position", (sid,)
+        )
+    ]
+    new = new_messages(held, session.messages)
+    connection.executemany(
+        "INSERT INTO messages (sid, position, role, content, name, at, recalled) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (sid, place, m.role, m.content, m.name, None if m.at is None else microseconds(m.at), m.recalled)
+            for place, m in enumerate(new, start=len(held))
+        ],
+    )
+    if new:
+        # Whoever is extracting now keeps its claim; `finish` then sees that messages are left.
+        connection.execute(
+            "UPDATE sessions SET state = ? WHERE sid = ? AND state != ?",
+            (SessionState.PENDING, sid, SessionState.EXTRACTING),
+        )
+    return _one(connection, uid, session.id)
+
+
+def new_messages(held: Sequence[int], sent: Sequence[Message]) -> tuple[Message, ...]:
+    """Return those of the sent messages that are not held yet.
+
+    Clients send a conversation whole each time, or only what is new, or the same again. What begins with all that is
+    held continues it; what stands in one piece inside it is a repetition; anything else is new.
+
+    Args:
+        held: Echoes of the messages held.
+        sent: Messages of the same session.
+    """
+    echoes = [echo(message.role, message.content, message.name) for message in sent]
+    if echoes[: len(held)] == list(held):
+        return tuple(sent[len(held) :])
+    inside = any(held[start : start + len(echoes)] == echoes for start in range(len(held) - len(echoes) + 1))
+    return () if inside else tuple(sent)
+
+
+def echo(role: str, content: str, name: str | None) -> int:
+    """Return 32 bits that tell a message from its neighbours and from which it cannot be read back."""
+    return zlib.crc32("\x1f".join((role, name or "", content)).encode("utf-8", "surrogatepass"))
+
+
+def claim(connection: sqlite3.Connection, uid: int, name: str, now: datetime, lease: float) -> SessionRecord | None:
+    """Take a session for extraction; None when it is done, unknown, or held by somebody whose lease still runs."""
+    began = microseconds(now)
+    taken = connection.execute(
+        "UPDATE sessions SET state = 'extracting', attempts = attempts + 1, leased_until = ?, reason = NULL, raw = NULL"
+        " WHERE uid = ? AND name = ?"
+        " AND (state IN ('pending', 'failed') OR (state = 'extracting' AND leased_until <= ?))",
+        (began + int(lease * 1_000_000), uid, name, began),
+    )
+    return _one(connection, uid, name) if taken.rowcount else None
+
+
+def fail(connection: sqlite3.Connection, uid: int, name: str, reason: str, raw: str | None) -> None:
+    """Mark a session as failed, unless somebody else has finished it meanwhile.
+
+    Raises:
+        StoreError: There is no such session.
+    """
+    if load_session(connection, uid, name) is None:
+        raise StoreError(f"there is no session {name!r} to mark as failed")
+    connection.execute(
+        "UPDATE sessions SET state = 'failed', leased_until = NULL, reason = ?, raw = ?"
+        " WHERE uid = ? AND name = ? AND state != 'done'",
+        (reason, raw, uid, name),
+    )
+
+
+def load_session(connection: sqlite3.Connection, uid: int, name: str) -> SessionRecord | None:
+    """Return one session, or None."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions WHERE uid = ? AND name = ?", (uid, name)).fetchone()  # noqa: S608
+    return _record(connection, row) if row else None
+
+
+def list_sessions(
+    connection: sqlite3.Connection, uid: int, states: Collection[SessionState], after: str | None, limit: int
+) -> list[SessionRecord]:
+    """Return a page of a user's sessions in these states, in the order of arrival, after the one named.
+
+    Raises:
+        InputError: There is no session of the name to go on after.
+    """
+    start = 0
+    if after is not None:
+        row = connection.execute("SELECT sid FROM sessions WHERE uid = ? AND name = ?", (uid, after)).fetchone()
+        if row is None:
+            raise InputError(f"there is no session {after!r} to go on after; begin again at the first page")
+        start = row[0]
+    marks = ", ".join("?" for _ in states)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM sessions WHERE uid = ? AND state IN ({marks})"  # noqa: S608 - constants and marks
+        " AND sid > ? ORDER BY sid LIMIT ?",
+        (uid, *states, start, max(limit, 0)),
+    ).fetchall()
+    return [_record(connection, row) for row in rows]
+
+
+def _identity(role: str, content: str, name: str | None, kept: int | None) -> int:
+    return echo(role, content, name) if kept is None else kept
+
+
+def _one(connection: sqlite3.Connection, uid: int, name: str) -> SessionRecord:
+    record = load_session(connection, uid, name)
+    if record is None:  # pragma: no cover - callers have just written it
+        raise InputError(f"session {name!r} is not stored")
+    return record
+
+
+def _record(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionRecord:
+    sid, name, at, zone, state, extracted, attempts, reason, raw = row
+    messages = tuple(
+        Message(role=role, content=content, name=speaker, at=instant(when), recalled=bool(recalled))
+        for role, content, speaker, when, recalled in connection.execute(
+            "SELECT role, content, name, at, recalled FROM messages WHERE sid = ? ORDER BY position", (sid,)
+        )
+    )
+    began = instant(at)
+    assert began is not None  # noqa: S101 - the column is NOT NULL
+    return SessionRecord(
+        session=Session(id=name, at=began, messages=messages, zone=zone),
+        state=SessionState(state),
+        extracted=extracted,
+        attempts=attempts,
+        reason=reason,
+        raw=raw,
+    )

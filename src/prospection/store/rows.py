@@ -1,0 +1,117 @@
+"""Columns to values and back: instants, fact ids, users, facts.
+
+Reads facts by number with all that belongs to them. Never writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from prospection.types import Cue, EventTime, Fact, FactType, Precision, Source, aware_utc
+
+__all__ = ["User", "fid", "find_user", "instant", "load_facts", "microseconds", "number"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A row of users."""
+
+    uid: int
+    facts: int
+    revision: int
+    generation: int
+
+
+def find_user(connection: sqlite3.Connection, name: str) -> User | None:
+    """Return the user of that name, or None."""
+    row = connection.execute("SELECT uid, facts, revision, generation FROM users WHERE name = ?", (name,)).fetchone()
+    return User(*row) if row else None
+
+
+def microseconds(time: datetime) -> int:
+    """Return an aware instant as microseconds since 1970 UTC.
+
+    Raises:
+        NaiveTimeError: It has no zone.
+    """
+    return (aware_utc(time) - _EPOCH) // _MICROSECOND
+
+
+def instant(value: int | None) -> datetime | None:
+    """Return what `microseconds` was given, in UTC."""
+    return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+def fid(fact: int) -> str:
+    """Return the id of fact number `fact`."""
+    return f"f{fact}"
+
+
+def number(fact_id: str) -> int | None:
+    """Return the number in a fact's id; None when no fact can have that id."""
+    return int(fact_id[1:]) if re.fullmatch(r"f[1-9][0-9]{0,17}", fact_id) else None
+
+
+def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -> dict[int, Fact]:
+    """Return the user's facts of these numbers, missing ones left out."""
+    chosen = (uid, json.dumps(list(facts)))
+    sources: dict[int, list[Source]] = defaultdict(list)
+    for fact, session, message, quote in connection.execute(
+        "SELECT fact, session, message, quote FROM sources"
+        " WHERE uid = ? AND fact IN (SELECT value FROM json_each(?)) ORDER BY fact, position",
+        chosen,
+    ):
+        sources[fact].append(Source(session=session, message=message, quote=quote))
+    cues: dict[int, list[Cue]] = defaultdict(list)
+    for fact, text, weight in connection.execute(
+        "SELECT fact, text, weight FROM cues"
+        " WHERE uid = ? AND fact IN (SELECT value FROM json_each(?)) ORDER BY fact, cue",
+        chosen,
+    ):
+        cues[fact].append(Cue(text=text, weight=weight))
+    replaced: dict[int, list[str]] = defaultdict(list)
+    for fact, old in connection.execute(
+        "SELECT superseded_by, fact FROM facts"
+        " WHERE uid = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY fact",
+        chosen,
+    ):
+        replaced[fact].append(fid(old))
+    rows = connection.execute(
+        "SELECT fact, info, type, entities, said_at, event_start, event_end, event_precision, valid_from, valid_until,"
+        " superseded_by FROM facts WHERE uid = ? AND fact IN (SELECT value FROM json_each(?))",
+        chosen,
+    )
+    found = {}
+    for fact, info, kind, entities, said_at, start, end, precision, valid_from, valid_until, successor in rows:
+        found[fact] = Fact(
+            fid=fid(fact),
+            info=info,
+            type=FactType(kind),
+            frequency=max(len({source.session for source in sources[fact]}), 1),
+            related_entities=tuple(json.loads(entities)),
+            provenance=tuple(sources[fact]),
+            said_at=instant(said_at),
+            event_time=_event_time(start, end, precision),
+            valid_from=instant(valid_from),
+            valid_until=instant(valid_until),
+            supersedes=tuple(replaced[fact]),
+            superseded_by=None if successor is None else fid(successor),
+            cues=tuple(cues[fact]),
+        )
+    return found
+
+
+def _event_time(start: int | None, end: int | None, precision: str | None) -> EventTime | None:
+    first, last = instant(start), instant(end)
+    if first is None or last is None or precision is None:
+        return None
+    return EventTime(start=first, end=last, precision=Precision(precision))

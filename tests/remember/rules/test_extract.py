@@ -1,0 +1,171 @@
+"""Facts by rules: what is kept, in which words, and what is not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prospection.remember.rules import extract_by_rules
+from prospection.remember.rules.languages import language_of
+from prospection.types import Candidate, FactType, Message, Precision, Session
+
+AT = datetime(2025, 3, 5, 12, tzinfo=UTC)
+
+
+def session(*texts: str, roles: tuple[str, ...] = ("user", "assistant")) -> Session:
+    """Turns in the order of `roles`, over and over."""
+    messages = tuple(
+        Message(role="user" if roles[place % len(roles)] == "user" else "assistant", content=text)
+        for place, text in enumerate(texts)
+    )
+    return Session(id="s1", at=AT, messages=messages, zone="Europe/Zurich")
+
+
+def facts(*texts: str) -> list[Candidate]:
+    spoken = session(*texts)
+    return extract_by_rules(spoken, spoken.messages)
+
+
+def infos(*texts: str) -> list[str]:
+    return [candidate.info for candidate in facts(*texts)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, that's really helpful!",
+        "Good morning. Hello there!",
+        "What is the capital of Italy?",
+        "Can you write me a letter to the tax office?",
+        "Please make the list shorter and add a column for dates.",
+        "Write me four questions, short enough to read aloud.",
+        "I'd like to know more about the French Revolution.",
+        "I like the idea of a tracker. That makes sense.",
+        "I'll definitely try some of them.",
+        "Yes, exactly. Perfect, done.",
+        "The second one is better than the first.",
+        "Danke, super! Kannst du mir das übersetzen?",
+        "¿Puedes explicarme qué es esto? Gracias.",
+        "Merci beaucoup ! Peux-tu m'aider ?",
+        "谢谢！你有什么推荐吗？",
+        "```\nmy_name = 'I live in Bern'\n```",
+    ],
+)
+def test_small_talk_questions_requests_and_remarks_are_left_out(text: str) -> None:
+    assert infos(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Thanks! I'm vegan. What can I cook?", ["I'm vegan."]),
+        ("i live in berlin with my two kids", ["i live in berlin with my two kids"]),
+        ("Well, I have been deaf in the left ear since 2022.", ["I have been deaf in the left ear since 2022."]),
+        ("Please wake me at seven on weekdays.", ["Please wake me at seven on weekdays."]),
+        (
+            "I've never had a passport, where should it come from?",
+            ["I've never had a passport, where should it come from?"],
+        ),
+        (
+            "I trust her. You know why? She reads the file before I sit down.",
+            ["I trust her. You know why? She reads the file before I sit down."],
+        ),
+        ("Ich bin allergisch gegen Nüsse. Danke!", ["Ich bin allergisch gegen Nüsse."]),
+        ("Soy alérgica a los mariscos desde niña.", ["Soy alérgica a los mariscos desde niña."]),
+        ("Je ne bois jamais de café après midi.", ["Je ne bois jamais de café après midi."]),
+        ("我对花生过敏，所以不能吃这个菜。你有什么推荐吗？", ["我对花生过敏，所以不能吃这个菜。"]),
+        ("私は毎朝六時に起きて犬の散歩をします。", ["私は毎朝六時に起きて犬の散歩をします。"]),
+        ("أنا أعيش في القاهرة مع أمي. هل يمكنك مساعدتي؟", ["أنا أعيش في القاهرة مع أمي."]),
+        ("Abito a Torino con mio marito. Mi puoi aiutare?", ["Abito a Torino con mio marito."]),
+    ],
+)
+def test_what_the_person_says_of_themselves_is_kept_in_their_words(text: str, kept: list[str]) -> None:
+    assert infos(text) == kept
+
+
+def test_an_answer_carries_its_question() -> None:
+    answer = "Before eleven in the morning. Talks after that are wasted on me, my head clouds over."
+    assert infos("Help me plan.", "Gladly. When do talks go best?", answer) == [f"[When do talks go best?] {answer}"]
+    assert infos("I smoke, alas.", "Since when?", "Since 2015.") == ["[Since when?] Since 2015."]
+
+
+def test_a_pronoun_carries_the_person() -> None:
+    said = ("My niece Lea and I walked to Aarburg on Sunday.", "How nice.", "She has been sober since August.")
+    assert infos(*said)[1] == "[my niece Lea] She has been sober since August."
+
+
+def test_what_turns_to_another_subject_stands_alone() -> None:
+    text = "I sold my bicycle for 180 francs. By the way, I need two new lamps for my kitchen."
+    assert infos(text) == ["I sold my bicycle for 180 francs.", "I need two new lamps for my kitchen."]
+
+
+def test_source_type_entities_and_time() -> None:
+    (fact,) = facts("Hello!", "Hi.", "Thanks. I'm to testify in Olten on 14 October 2025. Where is the court?")
+    assert fact.info == "I'm to testify in Olten on 14 October 2025."
+    assert fact.type is FactType.EVENT
+    assert fact.related_entities == ("Olten",)
+    assert fact.cues == ()
+    (source,) = fact.provenance
+    assert (source.session, source.message, source.quote) == ("s1", 2, fact.info)
+    assert fact.event_time is not None
+    assert fact.event_time.precision is Precision.DAY
+    assert fact.event_time.start == datetime(2025, 10, 13, 22, tzinfo=UTC)
+
+
+def test_only_the_persons_own_new_words_count() -> None:
+    messages = (
+        Message(role="system", content="I live in Rome and my dog is called Rex."),
+        Message(role="user", content="I live in Bern with my two sons."),
+        Message(role="assistant", content="I live in a data centre and my favourite colour is blue."),
+        Message(role="tool", content="My name is tool, I always work."),
+        Message(role="user", content="I have been deaf since 2022.", recalled=True),
+        Message(role="user", content="I have played the cello since 1999."),
+    )
+    spoken = Session(id="s1", at=AT, messages=messages)
+    assert [fact.provenance[0].message for fact in extract_by_rules(spoken, messages)] == [1, 5]
+    assert [fact.provenance[0].message for fact in extract_by_rules(spoken, messages, 2)] == [5]
+    assert extract_by_rules(spoken, messages, 6) == []
+    assert extract_by_rules(spoken, ()) == []
+
+
+def test_pasted_material_is_no_statement_of_the_person() -> None:
+    article = "Summarise this. " + "The regulation was adopted on 14 April 2016 by the European Parliament. " * 40
+    assert infos(article) == []
+
+
+def test_statements_stay_short() -> None:
+    text = "I have worked for the city since 2001, " + "and every year brings another office to my desk, " * 20
+    (fact,) = facts(text)
+    assert len(fact.info) <= 300
+    assert fact.info.endswith(" …")
+
+
+def test_languages_are_told_apart() -> None:
+    texts = {
+        "en": "I have a cat and my sister has a dog, which is not the same.",
+        "de": "Ich habe eine Katze, und meine Schwester hat einen Hund.",
+        "es": "Tengo un gato y mi hermana tiene un perro en la casa.",
+        "fr": "J'ai un chat et ma sœur a un chien dans la maison.",
+    }
+    for code, text in texts.items():
+        language = language_of(text)
+        assert language is not None
+        assert language.code == code
+    assert language_of("Abito a Torino con mio marito.") is None
+    assert language_of("我住在上海") is None
+    assert language_of("") is None
+
+
+@given(st.lists(st.text(max_size=80) | st.sampled_from(["I like my dog.", "She is ill.", "No.", "Why?"]), max_size=6))
+def test_quotes_stand_in_their_messages(texts: list[str]) -> None:
+    spoken = session(*texts)
+    for fact in extract_by_rules(spoken, spoken.messages):
+        (source,) = fact.provenance
+        assert source.message is not None
+        assert source.quote is not None
+        assert source.quote in spoken.messages[source.message].content
+        assert spoken.messages[source.message].role == "user"
+        assert fact.info.strip()
