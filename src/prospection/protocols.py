@@ -30,7 +30,17 @@ from prospection.types import (
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["ChatModel", "ChatReply", "ChatRequest", "Embedder", "FactStore", "Progress", "Retriever", "TextRole", "VectorSource"]
+__all__ = [
+    "ChatModel",
+    "ChatReply",
+    "ChatRequest",
+    "Embedder",
+    "FactStore",
+    "Progress",
+    "Retriever",
+    "TextRole",
+    "VectorSource",
+]
 
 TextRole = Literal["query", "passage"]
 """Some encoders embed what is searched with and what is searched differently."""
@@ -228,7 +238,7 @@ class FactStore(Protocol):
         after: str | None = None,
         limit: int = 100,
     ) -> list[Fact]:
-        """Page through a user's facts in the order of ids, or fetch some by id: in the order asked, missing ones left out.
+        """Page through a user's facts in the order of ids, or fetch some by id: in the order asked, without the missing.
 
         Args:
             history: Include facts that a later one has replaced. Facts asked for by id are found either way.

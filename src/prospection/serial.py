@@ -22,7 +22,7 @@ T = TypeVar("T")
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[Any]", kind))
 
 
 def to_json(value: object) -> Any:  # noqa: ANN401 - JSON data

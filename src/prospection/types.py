@@ -174,11 +174,16 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventTime:
-    """When something happened or will happen: the half-open interval [start, end) and how exactly it is known."""
+    """When something happened or will happen: the half-open interval [start, end) and how exactly it is known.
+
+    Attributes:
+        zone: IANA name of the zone in which its days begin and end; None for UTC.
+    """
 
     start: datetime
     end: datetime
     precision: Precision
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -545,6 +545,25 @@ class SearchContract:
         assert before == after
 
     @pytest.mark.anyio
+    async def test_vectors_come_back_in_the_order_asked(self, store: FactStore) -> None:
+        await remember(store, "ada", "s1", add("tea", axis(0)), add("soup", axis(1)))
+        rows = await store.vectors("ada", ["f2", "f1"])
+        assert rows.shape == (2, 8)
+        assert rows.dtype == np.float32
+        assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
+        (hits,) = await store.search("ada", [SearchProbe(over="facts", text="", vector=rows[0])], k=1)
+        assert hits[0].fact.fid == "f2"
+        assert (await store.vectors("ada", [])).shape == (0, 8)
+
+    @pytest.mark.anyio
+    async def test_vectors_of_what_is_not_there_are_refused(self, store: FactStore) -> None:
+        await remember(store, "ada", "s1", add("tea"))
+        with pytest.raises(StoreError, match="f7"):
+            await store.vectors("ada", ["f7"])
+        with pytest.raises(StoreError, match="f1"):
+            await store.vectors("eve", ["f1"])
+
+    @pytest.mark.anyio
     async def test_probes_must_fit(self, store: FactStore) -> None:
         with pytest.raises(StoreError, match=r"\(8,\)"):
             await store.search("ada", [over("facts", np.ones(3, dtype=np.float32))], k=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ class CountingEmbedder(WordEmbedder):
         self.texts = 0
 
     async def embed(
-        self, texts: list[str] | tuple[str, ...], *, role: TextRole = "passage", progress: Progress | None = None
+        self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
     ) -> Vectors:
         self.texts += len(texts)
         return await super().embed(texts, role=role, progress=progress)

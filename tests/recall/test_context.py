@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +38,18 @@ def test_events_are_told_as_exactly_as_they_are_known() -> None:
     assert told(Precision.YEAR) == "[2025]"
     assert told(Precision.MONTH) == "[2025-03]"
     assert told(Precision.MINUTE) == "[2025-03-01 00:00]"
-    assert told(Precision.RANGE) == "[2025-03-01 to 2025-03-14]"
+    assert told(Precision.RANGE) == "[2025-03-01 to 2025-03-13]"
+
+
+def test_a_day_is_the_persons_own() -> None:
+    start = datetime(2025, 2, 3, tzinfo=ZoneInfo("Europe/Zurich"))  # 23:00 UTC of the day before
+    event = EventTime(
+        start=start.astimezone(UTC),
+        end=start.astimezone(UTC) + timedelta(days=1),
+        precision=Precision.DAY,
+        zone="Europe/Zurich",
+    )
+    assert fact_line(Fact(fid="f1", info="Slipped.", event_time=event)) == "[f1] Slipped. [2025-02-03]"
 
 
 def test_memory_cannot_close_its_tag() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prospection.search.fusion import reciprocal_rank_fusion
+from prospection.search.fusion import fuse_scores, reciprocal_rank_fusion, standardise
 from prospection.search.interleave import interleave
 
 RANKINGS = st.lists(st.lists(st.integers(0, 20), max_size=10, unique=True), max_size=6)
@@ -60,3 +61,21 @@ def test_interleaving_does_not_depend_on_the_order_of_lists(rankings: list[list[
 def test_one_list_keeps_its_order(ranking: list[int]) -> None:
     assert [item for item, _ in reciprocal_rank_fusion([ranking])] == ranking
     assert [item for item, _ in interleave([ranking])] == ranking
+
+
+def test_standardised_scores_have_mean_zero_and_deviation_one() -> None:
+    assert standardise(np.array([1.0, 2.0, 3.0])) == pytest.approx([-np.sqrt(1.5), 0.0, np.sqrt(1.5)])
+
+
+def test_scores_that_are_all_alike_or_none_say_nothing() -> None:
+    assert standardise(np.array([2.0, 2.0])).tolist() == [0.0, 0.0]
+    assert standardise(np.array([])).tolist() == []
+
+
+def test_fused_scores_add_deviations_of_cosine_and_the_share_of_the_best_lexical_match() -> None:
+    fused = fuse_scores(np.array([0.1, 0.3]), np.array([4.0, 1.0]), lexical_weight=2.0)
+    assert fused == pytest.approx([-1.0 + 2.0, 1.0 + 0.5])
+
+
+def test_without_a_lexical_match_only_cosine_counts() -> None:
+    assert fuse_scores(np.array([0.1, 0.3]), np.zeros(2), lexical_weight=3.0) == pytest.approx([-1.0, 1.0])

@@ -7,7 +7,9 @@ stands in named tags, and angle brackets inside it are escaped, so that no memor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, timedelta
 from html import escape
+from zoneinfo import ZoneInfo
 
 from prospection.types import EventTime, Fact, Precision, ScoredFact
 
@@ -62,15 +64,20 @@ def render_context(facts: Sequence[ScoredFact], *, summary: str | None = None, m
 
 
 def event_day(event: EventTime) -> str:
-    """Return an event's time as exactly as it is known: year, month, day, minute, or "day to day"."""
+    """Return an event's time in the zone it is meant in, as exactly as it is known.
+
+    A range is told by its first and last day.
+    """
+    zone = ZoneInfo(event.zone) if event.zone else UTC
+    start, last = event.start.astimezone(zone), (event.end - timedelta(microseconds=1)).astimezone(zone)
     match event.precision:
         case Precision.YEAR:
-            return f"{event.start:%Y}"
+            return f"{start:%Y}"
         case Precision.MONTH:
-            return f"{event.start:%Y-%m}"
+            return f"{start:%Y-%m}"
         case Precision.DAY:
-            return f"{event.start:%Y-%m-%d}"
+            return f"{start:%Y-%m-%d}"
         case Precision.MINUTE:
-            return f"{event.start:%Y-%m-%d %H:%M}"
+            return f"{start:%Y-%m-%d %H:%M}"
         case Precision.RANGE:
-            return f"{event.start:%Y-%m-%d} to {event.end:%Y-%m-%d}"
+            return f"{start:%Y-%m-%d} to {last:%Y-%m-%d}"

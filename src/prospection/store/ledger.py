@@ -139,15 +139,17 @@ class _Ledger:
         return self.last
 
     def _insert_fact(self, candidate: Candidate) -> None:
-        event: tuple[Any, ...] = (None, None, None)
+        event: tuple[Any, ...] = (None, None, None, None)
         if candidate.event_time is not None:
             event = (
                 *map(microseconds, (candidate.event_time.start, candidate.event_time.end)),
                 candidate.event_time.precision,
+                candidate.event_time.zone,
             )
         row = self.connection.execute(
             "INSERT INTO facts (uid, fact, info, digest, words, type, entities, said_at, event_start, event_end,"
-            " event_precision, valid_from, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " event_precision, event_zone, valid_from, revision)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(self.uid, self.last, candidate.info, _digest(candidate.info), len(query_terms(candidate.info))),
                 *(candidate.type, json.dumps(candidate.related_entities, ensure_ascii=False), self.at),

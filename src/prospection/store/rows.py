@@ -86,12 +86,12 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
     ):
         replaced[fact].append(fid(old))
     rows = connection.execute(
-        "SELECT fact, info, type, entities, said_at, event_start, event_end, event_precision, valid_from, valid_until,"
-        " superseded_by FROM facts WHERE uid = ? AND fact IN (SELECT value FROM json_each(?))",
+        "SELECT fact, info, type, entities, said_at, event_start, event_end, event_precision, event_zone,"
+        " valid_from, valid_until, superseded_by FROM facts WHERE uid = ? AND fact IN (SELECT value FROM json_each(?))",
         chosen,
     )
     found = {}
-    for fact, info, kind, entities, said_at, start, end, precision, valid_from, valid_until, successor in rows:
+    for fact, info, kind, entities, said_at, start, end, precision, zone, *valid, successor in rows:
         found[fact] = Fact(
             fid=fid(fact),
             info=info,
@@ -100,9 +100,9 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
             related_entities=tuple(json.loads(entities)),
             provenance=tuple(sources[fact]),
             said_at=instant(said_at),
-            event_time=_event_time(start, end, precision),
-            valid_from=instant(valid_from),
-            valid_until=instant(valid_until),
+            event_time=_event_time(start, end, precision, zone),
+            valid_from=instant(valid[0]),
+            valid_until=instant(valid[1]),
             supersedes=tuple(replaced[fact]),
             superseded_by=None if successor is None else fid(successor),
             cues=tuple(cues[fact]),
@@ -110,8 +110,8 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
     return found
 
 
-def _event_time(start: int | None, end: int | None, precision: str | None) -> EventTime | None:
+def _event_time(start: int | None, end: int | None, precision: str | None, zone: str | None) -> EventTime | None:
     first, last = instant(start), instant(end)
     if first is None or last is None or precision is None:
         return None
-    return EventTime(start=first, end=last, precision=Precision(precision))
+    return EventTime(start=first, end=last, precision=Precision(precision), zone=zone)

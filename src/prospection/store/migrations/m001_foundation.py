@@ -58,6 +58,7 @@ _STATEMENTS = (
         event_start INTEGER,
         event_end INTEGER,
         event_precision TEXT,
+        event_zone TEXT,
         valid_from INTEGER NOT NULL,
         valid_until INTEGER,
         superseded_by INTEGER,
