@@ -14,9 +14,9 @@ What a chat request is answered with, first that applies:
 
 Behaviours: `Reply` (text or JSON, finish reason, usage), `Status` (an HTTP error), `Slow` (waits first), `Drop` (hangs
 up without an answer), `Garbage` (HTTP 200 whose body is not JSON). A dict or a text stands for `Reply` of it. A reply
-to a request with tools is given as a tool call, to one with `stream` as server-sent events. Embeddings are hashed words
-and letter triples: equal texts have equal vectors, related words are near, lengths are not 1; `script_embeddings`
-queues behaviours for them.
+to a request with tools is given as a tool call, to one with `stream` as server-sent events, at its `pace`. Embeddings
+are hashed words and letter triples: equal texts have equal vectors, related words are near, lengths are not 1;
+`script_embeddings` queues behaviours for them.
 
 The server is strict: what OpenAI refuses (a missing model, an unknown role, an empty text to embed, a schema that is
 none) it refuses with HTTP 400. `refuse={"json_schema", "tools", "json_object"}` makes it refuse these too, and `key`
@@ -32,7 +32,7 @@ import json
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
@@ -243,10 +243,12 @@ class _Connection(BaseHTTPRequestHandler):
                 self._send(answer.status, json.dumps({"error": error}).encode(), retry_after=answer.retry_after)
             case Reply():
                 made = completion(answer, body, shape_of(body)[0])
+                with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+                pieces = list(chunks(dict(made), with_usage=with_usage))
                 if body.get("stream"):
-                    with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-                    self._stream(chunks(made, with_usage=with_usage))
+                    self._stream(pieces, answer.pace)
                 else:
+                    self.server.loopback.closing.wait(answer.pace * len(pieces))
                     self._send(200, json.dumps(made).encode())
             case dict():
                 self._send(200, json.dumps(answer).encode())
@@ -262,13 +264,14 @@ class _Connection(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _stream(self, chunks: Iterator[Json]) -> None:
+    def _stream(self, chunks: Iterable[Json], pace: float) -> None:
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
         for chunk in chunks:
+            self.server.loopback.closing.wait(pace)
             self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")

@@ -68,12 +68,14 @@ class Reply:
         finish: "length" for a reply that was cut off.
         tokens: (prompt, completion) as reported; None leaves the usage out; "count" counts four characters a token.
         as_tool: Answer a request with tools by a tool call; False answers by a text all the same.
+        pace: Seconds from one piece of a stream to the next; an answer that is not streamed takes as long in all.
     """
 
     content: str | Json
     finish: str | None = None
     tokens: tuple[int, int] | Literal["count"] | None = "count"
     as_tool: bool = True
+    pace: float = 0.0
 
     @property
     def text(self) -> str:
@@ -219,7 +221,11 @@ def chunks(completion: Json, *, with_usage: bool) -> Iterator[Json]:
     if message["content"] is not None:
         deltas += [{"content": piece} for piece in re.findall(r".{1,8}", message["content"], re.DOTALL)]
     else:
-        deltas += [{"tool_calls": [{"index": 0, **call}]} for call in message["tool_calls"]]
+        for call in message["tool_calls"]:
+            function = call["function"]
+            deltas.append({"tool_calls": [{"index": 0, **call, "function": {**function, "arguments": ""}}]})
+            pieces = re.findall(r".{1,8}", function["arguments"], re.DOTALL)
+            deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces]
     for delta in deltas:
         yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}

@@ -17,9 +17,10 @@ from pydantic import BaseModel
 
 from prospection.errors import ModelError
 from prospection.library.library import GoalLibrary
-from prospection.protocols import ChatReply, ChatRequest, Progress, TextRole
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, Progress, TextRole
+from prospection.recall.events import Emit
 from prospection.recall.run import Run
-from prospection.types import Calibration, Fact, Hit, Probe, Usage, Vectors
+from prospection.types import Budget, Calibration, Fact, Hit, Probe, Usage, Vectors
 
 NOW = datetime(2025, 7, 2, 9, 30, tzinfo=UTC)
 CALIBRATION = Calibration(noise_mean=0.1, noise_sd=0.1, tau=0.3, tau_o=0.6)
@@ -84,7 +85,14 @@ class Script:
         return ChatReply(value=value, usage=Usage(calls=1, tokens_in=10, tokens_out=5), model=self.name)
 
 
-def run_over(memory: WordMemory, model: Script | None = None, *, query: str = "q") -> Run:
+def run_over(
+    memory: WordMemory,
+    model: ChatModel | None = None,
+    *,
+    query: str = "q",
+    budget: Budget | None = None,
+    emit: Emit | None = None,
+) -> Run:
     """Return a run over the memory."""
     return Run(
         id="t1",
@@ -95,6 +103,8 @@ def run_over(memory: WordMemory, model: Script | None = None, *, query: str = "q
         embedder=WordEmbedder(),
         library=GoalLibrary(WordEmbedder()),
         model=model,
+        budget=budget,
+        emit=emit,
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from prospection.config import Settings
     from prospection.errors import ProspectionError
     from prospection.memory import AsyncMemory
+    from prospection.prospector import Prospector
     from prospection.sync import Memory
     from prospection.types import Answer, Budget, Fact, Message, Recall, Trace
 
@@ -20,6 +21,7 @@ __all__ = [
     "Memory",
     "Message",
     "ProspectionError",
+    "Prospector",
     "Recall",
     "Settings",
     "Trace",
@@ -35,6 +37,7 @@ _HOME = {
     "Memory": "sync",
     "Message": "types",
     "ProspectionError": "errors",
+    "Prospector": "prospector",
     "Recall": "types",
     "Settings": "config",
     "Trace": "types",

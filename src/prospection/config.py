@@ -17,13 +17,20 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from prospection.errors import ConfigError, UnknownNameError
 
 __all__ = [
+    "AutoSettings",
+    "CeilingSettings",
     "EvaluationSettings",
     "ForesightSettings",
+    "HydeSettings",
     "LibrarySettings",
     "ModelsSettings",
     "PgrSettings",
     "RecallSettings",
+    "RecollectSettings",
+    "RememberBudgetSettings",
     "RememberSettings",
+    "RewriteSettings",
+    "ScanSettings",
     "Settings",
     "StoreSettings",
     "load_settings",
@@ -68,6 +75,28 @@ class StoreSettings(_Section):
     """How many users' matrices stay in memory."""
 
 
+class CeilingSettings(_Section):
+    """What may be spent on language models."""
+
+    max_calls: int | None = Field(default=None, ge=0)
+    """Ceiling of calls; none: no ceiling."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Ceiling of tokens, in and out."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Ceiling of US dollars."""
+
+
+class RememberBudgetSettings(_Section):
+    """What remembering may spend. What is left over waits, safely stored. Days are those of UTC."""
+
+    day: CeilingSettings = CeilingSettings()
+    """For all users together, a day."""
+    user: CeilingSettings = CeilingSettings()
+    """For each user, a day."""
+    run: CeilingSettings = CeilingSettings()
+    """For one run of the worker."""
+
+
 class RememberSettings(_Section):
     """From conversations to facts."""
 
@@ -75,8 +104,43 @@ class RememberSettings(_Section):
     """Future cues that the extraction writes for each fact."""
     max_session_tokens: int = Field(default=6000, ge=200)
     """Longer sessions are extracted in parts of about this many tokens."""
+    cue_crowd: int = Field(default=12, ge=0)
+    """A cue that so many facts have already is a topic and tells nothing; it is left out. 0: all are kept."""
+    upsert: Literal["model", "rules"] = "model"
+    """Who decides whether a new fact repeats or revises a stored one. Without a language model: rules."""
+    neighbours: int = Field(default=5, ge=1, le=50)
+    """Nearest stored facts that are laid beside each new one."""
+    neighbour_sd: float = Field(default=1.5, ge=0)
+    """Where a stored fact is near enough to be laid beside: standard deviations above the encoder's noise. A session
+    none of whose facts has a neighbour costs no call."""
+    duplicate_sd: float = Field(default=6.0, ge=0)
+    """Where the rules look for a repeat: standard deviations above the encoder's noise."""
+    duplicate_overlap: float = Field(default=0.6, ge=0, le=1)
+    """Share of words that a repeat has in common with what it repeats, beside agreeing in all that matters."""
+    consolidate: bool = False
+    """Consolidate by itself, after a conversation, when enough new facts have gathered."""
+    consolidate_after: int = Field(default=50, ge=2)
+    """New facts since the last consolidation (published: 50)."""
+    consolidate_order: Literal["published", "improved"] = "improved"
+    """How facts are grouped: clusters and then windows of time, or only facts that all are near each other, of one
+    type and at one time."""
+    consolidate_sd: float = Field(default=6.0, ge=0)
+    """Where two facts are near enough to be merged: standard deviations above the encoder's noise."""
+    consolidate_days: float = Field(default=7.0, gt=0)
+    """Facts that were last said further apart are not merged (published: 7 days)."""
+    consolidate_most: int = Field(default=8, ge=2)
+    """Facts that one merge may hold, in the improved order."""
     lease: float = Field(default=600.0, gt=0)
     """Seconds after which a session whose extraction was interrupted may be taken up again."""
+    max_attempts: int = Field(default=5, ge=1)
+    """How often the worker tries a session by itself; then it stays failed until `retry`."""
+    backoff: float = Field(default=60.0, gt=0)
+    """Seconds before the second attempt; doubled before each further one."""
+    concurrency: int = Field(default=4, ge=1, le=256)
+    """Sessions that the worker extracts at a time, each of another user."""
+    poll: float = Field(default=2.0, gt=0)
+    """Seconds between two looks of the worker into an empty queue."""
+    budget: RememberBudgetSettings = RememberBudgetSettings()
 
 
 class PgrSettings(_Section):
@@ -140,6 +204,51 @@ class ForesightSettings(_Section):
     """Of three places in the pool, how many go to the list that does not trust cues."""
 
 
+class HydeSettings(_Section):
+    """Search with made-up facts."""
+
+    facts: int = Field(default=9, ge=1, le=30)
+    """Facts to make up."""
+    merge: Literal["interleave", "mean"] = "interleave"
+    """How what they find is merged: by best rank, or by mean similarity as published."""
+
+
+class RewriteSettings(_Section):
+    """Search with the request in other words."""
+
+    queries: int = Field(default=9, ge=1, le=30)
+    """Searches to write beside the request itself."""
+
+
+class RecollectSettings(_Section):
+    """Search on with what was found first, without a language model."""
+
+    feedback: int = Field(default=5, ge=1, le=100)
+    """Facts that are taken to be relevant."""
+    alpha: float = Field(default=0.8, ge=0)
+    """Weight of the request."""
+    beta: float = Field(default=0.2, ge=0)
+    """Weight of the facts that are taken to be relevant."""
+
+
+class ScanSettings(_Section):
+    """Show the whole memory to the model."""
+
+    slice_tokens: int = Field(default=4000, ge=200)
+    """Size of what one call is shown."""
+    parallel: int = Field(default=4, ge=1, le=64)
+    """Calls that are under way at once."""
+
+
+class AutoSettings(_Section):
+    """Choose a policy for each request."""
+
+    patience: float = Field(default=5.0, ge=0)
+    """A deadline of fewer seconds than this leaves no time for a language model."""
+    future: float = Field(default=0.1, ge=0, le=1)
+    """From which share on a request counts as one about the future, in [0, 1]; the others are answered by nearness."""
+
+
 class RecallSettings(_Section):
     """From a request to the memories it needs."""
 
@@ -147,6 +256,8 @@ class RecallSettings(_Section):
     """How memory is searched; none: "foresight" with a language model, "library" without."""
     limit: int = Field(default=20, ge=1)
     """Facts that policies without a stopping rule of their own return."""
+    shadow: str | None = None
+    """A second policy that runs beside the served one and is only recorded, to compare the two."""
     context_tokens: int = Field(default=2000, ge=50)
     """Size of the context that an assistant is given, in tokens (about four characters each)."""
     traces: bool = True
@@ -162,6 +273,11 @@ class RecallSettings(_Section):
     pgr: PgrSettings = PgrSettings()
     foresight: ForesightSettings = ForesightSettings()
     library: LibrarySettings = LibrarySettings()
+    hyde: HydeSettings = HydeSettings()
+    rewrite: RewriteSettings = RewriteSettings()
+    recollect: RecollectSettings = RecollectSettings()
+    scan: ScanSettings = ScanSettings()
+    auto: AutoSettings = AutoSettings()
 
 
 class EvaluationSettings(_Section):

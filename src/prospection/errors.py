@@ -21,7 +21,9 @@ ProspectionError
     ├── ReplyError             the reply never parsed; the raw text is kept
     │   └── TruncatedReplyError    the reply was cut at the model's output limit
     ├── NotRecordedError       a replayed model has no reply for this request
-    └── BudgetExceededError    the next call would pass a ceiling
+    ├── BudgetExceededError    the next call would pass a ceiling
+    │   └── AllowanceError         a ceiling of the day, of one user or of all
+    └── AnswerError            memory was searched, but the answer could not be made
 ```
 
 A message says what happened, with the values, and what to do next.
@@ -34,9 +36,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from prospection.types import Usage
+    from prospection.types import Recall, Usage
 
 __all__ = [
+    "AllowanceError",
+    "AnswerError",
     "BudgetExceededError",
     "ConfigError",
     "ConflictError",
@@ -171,3 +175,27 @@ class NotRecordedError(ModelError):
 
 class BudgetExceededError(ModelError):
     """The next call would pass a ceiling of the budget."""
+
+
+class AllowanceError(BudgetExceededError):
+    """The next call would pass a ceiling of the day; it may be made tomorrow.
+
+    Attributes:
+        user: Whose ceiling; None: that of all users together.
+    """
+
+    def __init__(self, message: str, *, user: str | None, usage: Usage | None = None) -> None:
+        super().__init__(message, usage=usage)
+        self.user = user
+
+
+class AnswerError(ModelError):
+    """Memory was searched, but the answer could not be made; what kept it from being made is the cause.
+
+    Attributes:
+        recall: What was found. Its `context` can be put before another assistant, or the answer asked for again.
+    """
+
+    def __init__(self, message: str, *, recall: Recall, usage: Usage | None = None) -> None:
+        super().__init__(message, usage=usage)
+        self.recall = recall

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from prospection.types import (
     Calibration,
+    Edit,
     Erased,
     Fact,
     Hit,
     Operation,
     Probe,
+    Record,
     SearchFilter,
     SearchProbe,
     Session,
     SessionRecord,
     SessionState,
     Trace,
+    Unembedded,
     Usage,
     Vectors,
 )
@@ -38,6 +41,7 @@ __all__ = [
     "FactStore",
     "Progress",
     "Retriever",
+    "StreamingChat",
     "TextRole",
     "VectorSource",
 ]
@@ -161,11 +165,28 @@ class ChatModel(Protocol):
         ...
 
 
+@runtime_checkable
+class StreamingChat(Protocol):
+    """A `ChatModel` that lets its replies be read while they are being written."""
+
+    async def stream(self, request: ChatRequest[ReplyT], heard: Callable[[str], None]) -> ChatReply[ReplyT]:
+        """Ask as `complete` does, with the same result and the same errors.
+
+        A callback rather than an iterator, so that retries, ceilings and cancelling stay inside one call.
+
+        Args:
+            heard: Called with all of the reply so far whenever more of it has come. When a reply turns out to be
+                unusable and is asked for again, the text begins anew.
+        """
+        ...
+
+
 class FactStore(Protocol):
     """Where sessions, facts, vectors and traces live.
 
-    A user is an argument of every call: there is no call that sees two users' facts. Methods are coroutines because
-    a store may be on a network. Every write is one transaction: it happened whole or not at all.
+    A user is an argument of every call: there is no call that sees two users' facts, but for those that are marked as
+    an operator's. Methods are coroutines because a store may be on a network. Every write is one transaction: it
+    happened whole or not at all.
     """
 
     # --- sessions
@@ -186,6 +207,24 @@ class FactStore(Protocol):
         """
         ...
 
+    async def claim_next(
+        self, *, now: datetime, lease: float, after: str | None = None, skip: frozenset[str] = frozenset()
+    ) -> tuple[str, SessionRecord] | None:
+        """Take the next session that is due, of any user. For an operator's worker; never for a user.
+
+        Due are sessions that wait, that failed with a `retry_at` that has come, and that are being extracted under a
+        lease that ran out. A user's sessions come one at a time, in the order of arrival: while one is being
+        extracted under a lease that still runs, the user's others wait.
+
+        Args:
+            after: The user served last; the round goes on from there, so that nobody waits for another's backlog.
+            skip: Users to pass over.
+
+        Returns:
+            The user and the record in state `EXTRACTING`, or None when nothing is due.
+        """
+        ...
+
     async def finish_session(
         self,
         user: str,
@@ -193,23 +232,56 @@ class FactStore(Protocol):
         operations: Sequence[Operation],
         *,
         extracted: int,
+        since: int | None = None,
         now: datetime,
     ) -> tuple[Fact, ...]:
         """Carry out the operations and mark the first `extracted` messages as done, in one transaction.
 
-        An `Add` whose normalised text a current fact already has becomes a `Reinforce`. Facts begin to be valid at
-        the session's time and were said at the session's time.
+        Args:
+            since: The claimed record's `extracted`. When somebody else has got further meanwhile, because a lease ran
+                out, nothing is stored twice. None: not checked.
+
+        An `Add` whose normalised text a current fact already has becomes a `Reinforce`; a `Revise` replaces such a
+        fact as well. Facts begin to be valid at the session's time and were said at the session's time.
 
         Returns:
             The new, reinforced and revised facts as they now stand, one for each operation, in order.
 
         Raises:
-            ConflictError: A fact to reinforce or revise is not current any more.
+            ConflictError: A fact to reinforce or revise is not current any more, or is pinned and would be replaced by
+                one that is not; or the session was finished by somebody else.
         """
         ...
 
-    async def fail_session(self, user: str, session_id: str, *, reason: str, raw: str | None = None) -> None:
-        """Mark a session as failed. Its messages stay."""
+    async def edit_facts(self, user: str, edits: Sequence[Edit], *, at: datetime) -> tuple[Fact, ...]:
+        """Carry out what comes from no conversation, in one transaction.
+
+        Additions, and revisions that name a source, are valid from `at` and said at `at`; without a source of their
+        own they name `BY_HAND`. A merge (a `Revise` of several) has no source but those of its facts; pass the latest
+        time at which one of them was said, and it takes their place on the time line.
+
+        Returns:
+            The facts concerned as they now stand, in the order of the edits; of an `Unmerge` all those that take the
+            merge's place.
+
+        Raises:
+            ConflictError: A fact to change is not current any more, is pinned and would be replaced by one that is not,
+                or is no merge to be taken back.
+        """
+        ...
+
+    async def fail_session(
+        self, user: str, session_id: str, *, reason: str, raw: str | None = None, retry_at: datetime | None = None
+    ) -> None:
+        """Mark a session as failed. Its messages stay.
+
+        Args:
+            retry_at: From when on `claim_next` may take it again; None: not before it is claimed by name.
+        """
+        ...
+
+    async def release_session(self, user: str, session_id: str) -> None:
+        """Put a claimed session back: it waits again and the attempt does not count. Does nothing to any other."""
         ...
 
     async def sessions(
@@ -235,13 +307,17 @@ class FactStore(Protocol):
         *,
         fids: Sequence[str] | None = None,
         history: bool = False,
+        session: str | None = None,
+        pinned: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> list[Fact]:
-        """Page through a user's facts in the order of ids, or fetch some by id: in the order asked, without the missing.
+        """Page through a user's facts in the order of ids, or fetch some by id, in the order asked, if there.
 
         Args:
             history: Include facts that a later one has replaced. Facts asked for by id are found either way.
+            session: Only facts that this session itself added, reinforced or revised.
+            pinned: Only pinned facts.
         """
         ...
 
@@ -275,10 +351,70 @@ class FactStore(Protocol):
         """
         ...
 
+    # --- encoders
+
+    async def prepare_encoder(self, encoder: tuple[str, int]) -> int:
+        """Make room for vectors of another encoder beside those in use. For operators.
+
+        Searches go on with the encoder in use, and new facts come with its vectors. One encoder at a time can be on
+        its way: preparing a third gives up the second.
+
+        Args:
+            encoder: Id and width.
+
+        Returns:
+            How many statements and cues, those of replaced facts too, have no vector of it yet.
+        """
+        ...
+
+    async def unembedded(
+        self, encoder: tuple[str, int], *, after: tuple[int, int] | None = None, limit: int = 100
+    ) -> list[Unembedded]:
+        """Page through all users' statements and cues that have no vector of a prepared encoder. For operators.
+
+        Args:
+            after: `place` of the last one seen. What comes in later may stand before it: begin again until [] comes
+                back from the beginning.
+        """
+        ...
+
+    async def put_vectors(self, encoder: tuple[str, int], texts: Sequence[Unembedded], vectors: Vectors) -> None:
+        """Keep (n, d) float32 unit rows of n texts. A text that was forgotten or changed meanwhile gets none.
+
+        Raises:
+            ConflictError: Another encoder was prepared since.
+        """
+        ...
+
+    async def use_encoder(self, encoder: tuple[str, int]) -> bool:
+        """Search with the prepared encoder from now on, in one transaction, if no vector is missing. For operators.
+
+        Afterwards a store that was opened with the former encoder, in whatever process, neither searches nor adds
+        facts any more: it raises EncoderMismatchError.
+
+        Returns:
+            Whether the encoder is in use now; False: vectors are missing, see `unembedded`.
+        """
+        ...
+
+    async def drop_unused_vectors(self) -> int:
+        """Remove the vectors of encoders that are not in use nor prepared; return how many. For operators."""
+        ...
+
+    # --- usage
+
+    async def add_usage(self, user: str, usage: Usage, *, day: date) -> None:
+        """Add to what has been spent on a user on a day (UTC)."""
+        ...
+
+    async def usage(self, user: str | None = None, *, since: date) -> Usage:
+        """Sum what has been spent from a day on: on a user, or on all, forgotten ones included."""
+        ...
+
     # --- traces
 
     async def put_trace(self, user: str, trace: Trace) -> None:
-        """Keep a trace."""
+        """Keep a trace, unless it shows a fact or a user that has been forgotten meanwhile."""
         ...
 
     async def traces(self, user: str, *, before: str | None = None, limit: int = 20) -> list[Trace]:
@@ -297,6 +433,27 @@ class FactStore(Protocol):
 
     async def forget(self, user: str, *, session: str | None = None, fid: str | None = None) -> Erased:
         """Erase every trace of a user, of one session and the facts that stand on it alone, or of one fact."""
+        ...
+
+    async def dump(self, user: str, *, after: Record | None = None, limit: int = 100) -> list[Record]:
+        """Page through all that a user has, facts without their vectors, in an order in which `restore` takes it.
+
+        Args:
+            after: The last record seen. The first page may be short; [] comes after the last one.
+        """
+        ...
+
+    async def restore(self, user: str, records: Sequence[Record]) -> None:
+        """Write records that `dump` gave, here or elsewhere, to the last detail, in one transaction.
+
+        Records that are held just so already are left alone: what was cut short can be done again from the beginning.
+        Facts bring the vectors of this store's encoder. A session that was being extracted waits again.
+
+        Raises:
+            ConflictError: Something else is held in a record's place.
+            InputError: A fact's id or times are not such as a store gives.
+            StoreError: A fact comes without vectors.
+        """
         ...
 
     async def statistics(self, user: str | None = None) -> dict[str, int]:

@@ -18,30 +18,44 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BY_HAND",
     "Add",
     "Answer",
     "Budget",
     "Calibration",
     "Candidate",
+    "Close",
+    "Consolidated",
+    "Consolidation",
     "Cue",
+    "CueBackfill",
+    "Edit",
     "Erased",
     "EventTime",
     "Fact",
+    "FactRecord",
     "FactType",
     "Failed",
     "Hit",
+    "Merge",
     "Message",
     "Nothing",
     "Operation",
     "Outcome",
     "Over",
+    "Pin",
     "Precision",
     "Probe",
     "ProbeHits",
     "ProbeKind",
     "Queued",
+    "Reach",
     "Recall",
+    "Record",
+    "Recue",
     "Reinforce",
+    "Review",
+    "Reviewed",
     "Revise",
     "Role",
     "ScoredFact",
@@ -50,13 +64,18 @@ __all__ = [
     "Session",
     "SessionRecord",
     "SessionState",
+    "SessionStatus",
     "Source",
     "StageRecord",
     "Step",
     "Stored",
     "Trace",
+    "Unembedded",
+    "Unmerge",
     "Usage",
+    "UserRecord",
     "Vectors",
+    "Work",
     "aware_utc",
 ]
 
@@ -68,7 +87,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 Over = Literal["facts", "cues", "text"]
 """What a probe is compared with: the vectors of facts, the vectors of their future cues, or their words (lexical)."""
 
-ProbeKind = Literal["query", "step", "imagined_fact", "rewrite"]
+BY_HAND = "by hand"
+"""The session that facts written by a person's own hand name as their source. No conversation may bear this name."""
+
+ProbeKind = Literal["query", "step", "imagined_fact", "rewrite", "feedback"]
 
 
 def aware_utc(instant: datetime, what: str = "time") -> datetime:
@@ -138,6 +160,8 @@ class SessionRecord:
         reason: Why it is `FAILED`, in one sentence.
         raw: The reply that could not be used, when there was one.
         attempts: How often extraction has been started since the last success.
+        retry_at: When a worker will try again a session that is `FAILED`; None: not before it is retried by hand.
+        erased: Messages whose text was erased, as (place, echo): 32 bits by which one is known when it is sent again.
     """
 
     session: Session
@@ -146,6 +170,8 @@ class SessionRecord:
     attempts: int = 0
     reason: str | None = None
     raw: str | None = None
+    erased: tuple[tuple[int, int], ...] = ()
+    retry_at: datetime | None = None
 
 
 # --- facts ------------------------------------------------------------------------------------------------------------
@@ -211,7 +237,11 @@ class Cue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A fact that has been extracted and not yet been stored. It has no id: ids are the store's to give."""
+    """A fact that has been extracted and not yet been stored. It has no id: ids are the store's to give.
+
+    Attributes:
+        pinned: See `Fact.pinned`. Only a person pins; nothing that is extracted comes pinned.
+    """
 
     info: str
     type: FactType
@@ -219,6 +249,7 @@ class Candidate:
     provenance: tuple[Source, ...] = ()
     event_time: EventTime | None = None
     cues: tuple[Cue, ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,12 +260,14 @@ class Fact:
         fid: "f1", "f2", ... in the order of arrival, per user; for foreign stores, their own id.
         info: The statement, in the person's own language.
         type: One of the six kinds; None where a foreign store does not say.
-        frequency: In how many places it was said.
+        frequency: In how many conversations it was said, those of the facts it replaced included.
+        provenance: Where it was said, those of the facts it replaced included, oldest fact first.
         said_at: When it was last said.
         valid_from: From when on it has been part of memory. With `valid_until` a half-open interval.
         valid_until: Since when a later fact has replaced it; None while it is current.
         supersedes: Ids of the facts this one replaced (one for a revision, several for a merge).
-        superseded_by: Id of the fact that replaced this one.
+        superseded_by: Id of the fact that replaced this one; None also for one that was closed by hand.
+        pinned: A person wants it kept in view: it heads every context, and only a person replaces it.
     """
 
     fid: str
@@ -250,6 +283,7 @@ class Fact:
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
     cues: tuple[Cue, ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,17 +312,111 @@ class Reinforce:
 class Revise:
     """Replace stored facts by a new one. The old ones stay as history with their interval closed.
 
-    One id is a revision, several are a merge (consolidation).
+    One fact replaced is a revision, several are a merge: its statement stands on theirs. The new fact inherits the
+    sources of the old ones. A pinned fact gives way only to a pinned one, which is how a model is kept from it.
+
+    Attributes:
+        parts: Statements made just now that went into the merge. They are stored as history of it, so that the merge
+            can be undone, or one of its sources forgotten, and nothing else is lost.
     """
 
     fids: tuple[str, ...]
     candidate: Candidate
     vector: Vectors
     cue_vectors: Vectors
+    parts: tuple[Add, ...] = ()
 
 
 Operation: TypeAlias = Add | Reinforce | Revise
 """What a model or a rule proposes and the store carries out. None of them destroys anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Close:
+    """End a fact's interval without a successor: it is not true any more, or never was. It stays as history."""
+
+    fid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Pin a current fact, or take the pin out."""
+
+    fid: str
+    pinned: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recue:
+    """Give a current fact other future cues.
+
+    Attributes:
+        cue_vectors: (c, d) float32 unit rows, one for each cue.
+    """
+
+    fid: str
+    cues: tuple[Cue, ...]
+    cue_vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmerge:
+    """Take a merge back as if it had never been: the facts it was made of are current again, the merged one is gone.
+
+    What was said again of the merged fact counts for those it was made of.
+    """
+
+    fid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """Note that all facts up to this one have been looked at for merging."""
+
+    fid: str
+
+
+Edit: TypeAlias = Operation | Close | Pin | Recue | Unmerge | Consolidated
+"""What changes facts outside of a conversation: a person's hand, consolidation, new cues."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRecord:
+    """What a store knows of a user beside sessions, facts and traces.
+
+    Attributes:
+        facts: The number given last: the next fact is "f" and one more.
+        consolidated: Number of the last fact that has been looked at for merging.
+    """
+
+    facts: int = 0
+    consolidated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRecord:
+    """A fact as it lies in a store.
+
+    Attributes:
+        own: Where it itself was said, without what it inherited from the facts it replaced.
+        vectors: (1 + c, d) float32 unit rows of its statement and its cues; None where they have to be made.
+    """
+
+    fact: Fact
+    own: tuple[Source, ...]
+    vectors: Vectors | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """A statement or a cue that has no vector of some encoder yet.
+
+    Attributes:
+        place: Where the store has it; only the store can read this.
+    """
+
+    place: tuple[int, int]
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,11 +436,17 @@ class Erased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """Facts came out of the session. `facts` holds the new ones and the reinforced ones as they now stand."""
+    """Facts came out of the session.
+
+    Attributes:
+        facts: The new, the reinforced and the revised ones as they then stood.
+        consolidated: What the consolidation did that followed; None where none was due.
+    """
 
     session: str
     facts: tuple[Fact, ...]
     usage: Usage
+    consolidated: Consolidation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +459,11 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """The session is safely stored and waits for extraction."""
+    """The session is safely stored and waits for extraction.
+
+    Attributes:
+        session: Its id, which is also that of the operation: `AsyncMemory.operation` says how far it is.
+    """
 
     session: str
 
@@ -340,6 +478,117 @@ class Failed:
 
 
 Outcome: TypeAlias = Stored | Nothing | Queued | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatus:
+    """How far the extraction of a session is.
+
+    Attributes:
+        messages: How many messages it has.
+        extracted: How many of them have been turned into facts.
+        facts: How many facts it added, reinforced or revised.
+        attempts: How often extraction has been started since the last success.
+        reason: Why it is `FAILED`.
+        retry_at: When a worker will try again a session that is `FAILED`; None: not before it is retried by hand.
+    """
+
+    session: str
+    state: SessionState
+    messages: int
+    extracted: int
+    facts: int
+    attempts: int
+    reason: str | None = None
+    retry_at: datetime | None = None
+
+
+# --- what tending a memory came to ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """Several facts that became one, or could have.
+
+    Attributes:
+        sources: The facts, in the order of ids, as they were before.
+        statement: What would say all of it; None where no model was asked yet.
+        fact: The merged fact as it stands; None where it was not carried out.
+        refused: Why it was not carried out, in one sentence; None where it was, or in a preview.
+    """
+
+    sources: tuple[Fact, ...]
+    statement: str | None = None
+    fact: Fact | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """What a consolidation did, or in a preview would look at.
+
+    Attributes:
+        facts: Current facts that were compared.
+        new: Those of them that no earlier consolidation had looked at.
+        merges: Groups of facts and what became of each.
+        preview: Nothing was asked or changed.
+        partial: Why not all groups were dealt with; the rest is for the next run.
+    """
+
+    facts: int
+    new: int
+    merges: tuple[Merge, ...]
+    usage: Usage
+    preview: bool = False
+    partial: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CueBackfill:
+    """What came of writing cues for facts that had none.
+
+    Attributes:
+        facts: Facts that have cues now.
+        left: Facts that still have none.
+        partial: Why it ended early; run it again to go on.
+    """
+
+    facts: int
+    left: int
+    usage: Usage
+    partial: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What a conversation did to one fact.
+
+    Attributes:
+        fact: As it stands.
+        change: It was new, had been said before, or took the place of others.
+        sources: Where in the conversation it was said.
+        replaced: The facts whose place it took.
+        now: The fact that has taken its place since, at the end of the chain; None while it is current or removed.
+    """
+
+    fact: Fact
+    change: Literal["added", "reinforced", "revised"]
+    sources: tuple[Source, ...]
+    replaced: tuple[Fact, ...] = ()
+    now: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What a conversation came to.
+
+    Attributes:
+        session: The conversation and where it stands.
+        facts: What it did, in the order of ids.
+    """
+
+    session: SessionRecord
+    facts: tuple[Reviewed, ...]
 
 
 # --- searching --------------------------------------------------------------------------------------------------------
@@ -504,6 +753,25 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a run of the worker did.
+
+    Attributes:
+        sessions: Sessions that are done now.
+        facts: Facts that they added, reinforced or revised.
+        failed: Attempts that failed. Those sessions are kept and tried again.
+        usage: Of all attempts.
+        stopped: Why it ended before the queue was empty, in a sentence; None when it was.
+    """
+
+    sessions: int = 0
+    facts: int = 0
+    failed: int = 0
+    usage: Usage = Usage()
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """Ceilings of one recall or answer; None means no ceiling.
 
@@ -525,10 +793,34 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeHits:
-    """A probe and what it reached, best first, as (fact id, similarity, cue or None)."""
+    """A probe and what it reached, best first, as (fact id, similarity, cue or None).
+
+    Attributes:
+        k: How many hits the probe was allowed; None where the trace does not say.
+        min_similarity: Below which cosine a hit did not count.
+    """
 
     probe: Probe
     hits: tuple[tuple[str, float, str | None], ...]
+    k: int | None = None
+    min_similarity: float = -1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """One way in which a fact was reached: fact <- (cue <-) probe <- step <- round.
+
+    Attributes:
+        rank: Place in the probe's list, from 1.
+        step: The step the probe came from; None for the query itself.
+    """
+
+    fid: str
+    probe: Probe
+    rank: int
+    similarity: float
+    cue: str | None
+    step: Step | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -563,6 +855,7 @@ class Trace:
         facts: Text of every fact that was reached, by id.
         returned: Ids and scores of the facts returned, in order.
         notes: What a reader should know, in sentences: a ceiling that was hit, a phase that could not run.
+        shadow: What a second policy did beside this one, for comparison; nothing of it was served.
     """
 
     id: str
@@ -582,6 +875,29 @@ class Trace:
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0
+    shadow: Trace | None = None
+
+    def explain(self, fid: str) -> tuple[Reach, ...]:
+        """Return every way in which a fact was reached, best rank first, then highest similarity; () for none."""
+        steps = {step.sid: step for step in self.steps}
+        reached = [
+            Reach(
+                fid=fid,
+                probe=item.probe,
+                rank=rank,
+                similarity=similarity,
+                cue=cue,
+                step=steps.get(item.probe.step or ""),
+            )
+            for item in self.searches
+            for rank, (found, similarity, cue) in enumerate(item.hits, start=1)
+            if found == fid
+        ]
+        return tuple(sorted(reached, key=lambda reach: (reach.rank, -reach.similarity)))
+
+
+Record: TypeAlias = UserRecord | SessionRecord | FactRecord | Trace
+"""One of the things that all together are a user's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -602,6 +918,10 @@ class Recall:
     trace: Trace
     usage: Usage
     partial: str | None = None
+
+    def explain(self, fid: str) -> tuple[Reach, ...]:
+        """Return every way in which a fact was reached, best first; see `Trace.explain`."""
+        return self.trace.explain(fid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,14 @@ Vectors are made of 0, 1 and 1/2, which every float format holds exactly, so tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import anyio
 import numpy as np
 import pytest
 
-from prospection.errors import ConflictError, InputError, NaiveTimeError, StoreError
+from prospection.errors import ConflictError, EncoderMismatchError, InputError, NaiveTimeError, StoreError
 from prospection.protocols import FactStore
 from prospection.types import (
     Add,
@@ -30,6 +31,7 @@ from prospection.types import (
     Precision,
     Probe,
     ProbeHits,
+    Recue,
     Reinforce,
     Revise,
     SearchFilter,
@@ -122,7 +124,7 @@ def trace(name: str, *, facts: dict[str, str] | None = None) -> Trace:
                 usage=Usage(calls=1, tokens_in=10, tokens_out=5, cost=None, seconds=0.25),
             ),
         ),
-        facts={"f1": "…"} if facts is None else facts,
+        facts={"f9": "…"} if facts is None else facts,
         returned=(("f1", 0.5),),
         notes=("The ceiling of calls was reached.",),
         usage=Usage(calls=1),
@@ -593,17 +595,290 @@ class SearchContract:
         assert [fact.fid for fact in await store.facts("crowd")] == [f"f{n}" for n in range(1, 21)]
 
 
+class QueueContract:
+    """The queue over all users: turns, order, leases, retries."""
+
+    @pytest.mark.anyio
+    async def test_users_take_turns_and_their_sessions_come_in_the_order_of_arrival(self, store: FactStore) -> None:
+        for name in ("a1", "a2", "a3", "b1", "c1", "c2"):
+            user = {"a": "zoe", "b": "bob", "c": "ada"}[name[0]]
+            await store.put_session(user, Session(id=name, at=DAY, messages=said(name)))
+        order: list[str] = []
+        after: str | None = None
+        while (found := await store.claim_next(now=DAY, lease=60, after=after)) is not None:
+            after, record = found
+            assert record.state is SessionState.EXTRACTING
+            assert record.session.messages == said(record.session.id)
+            order.append(record.session.id)
+            await store.finish_session(after, record.session.id, [], extracted=1, now=DAY)
+        assert sorted(order[:3]) == ["a1", "b1", "c1"]
+        assert sorted(order[3:5]) == ["a2", "c2"]
+        assert order[5] == "a3"
+
+    @pytest.mark.anyio
+    async def test_a_user_is_worked_on_once_at_a_time(self, store: FactStore) -> None:
+        for name in ("s1", "s2"):
+            await store.put_session("ada", Session(id=name, at=DAY, messages=said(name)))
+        first = await store.claim_next(now=DAY, lease=60)
+        assert first is not None
+        assert (first[0], first[1].session.id) == ("ada", "s1")
+        for after in (None, "ada", "nobody"):
+            assert await store.claim_next(now=DAY + timedelta(seconds=59), lease=60, after=after) is None
+        again = await store.claim_next(now=DAY + timedelta(seconds=60), lease=60)
+        assert again is not None
+        assert (again[1].session.id, again[1].attempts) == (
+            "s1",
+            2,
+        )  # a lease that ran out comes before what came later
+
+    @pytest.mark.anyio
+    async def test_users_can_be_passed_over(self, store: FactStore) -> None:
+        for user in ("ada", "bob"):
+            await store.put_session(user, Session(id="s", at=DAY, messages=said(user)))
+        found = await store.claim_next(now=DAY, lease=60, skip=frozenset({"ada"}))
+        assert found is not None
+        assert found[0] == "bob"
+        assert await store.claim_next(now=DAY, lease=60, skip=frozenset({"ada"})) is None
+
+    @pytest.mark.anyio
+    async def test_only_one_of_many_workers_gets_a_session(self, store: FactStore) -> None:
+        for n in range(5):
+            await store.put_session(f"user {n}", Session(id="s", at=DAY, messages=said("a")))
+        got: list[str] = []
+
+        async def work() -> None:
+            while (found := await store.claim_next(now=DAY, lease=60)) is not None:
+                got.append(found[0])
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(work)
+        assert sorted(got) == [f"user {n}" for n in range(5)]
+
+    @pytest.mark.anyio
+    async def test_a_failed_session_comes_back_when_it_is_due(self, store: FactStore) -> None:
+        for name in ("s1", "s2"):
+            await store.put_session("ada", Session(id=name, at=DAY, messages=said(name)))
+            await store.claim_session("ada", name, now=DAY, lease=60)
+        due = DAY + timedelta(minutes=5)
+        await store.fail_session("ada", "s1", reason="busy", retry_at=due)
+        await store.fail_session("ada", "s2", reason="hopeless")
+        first, second = await store.sessions("ada")
+        assert (first.state, first.retry_at) == (SessionState.FAILED, due)
+        assert (second.state, second.retry_at) == (SessionState.FAILED, None)
+        assert await store.claim_next(now=due - timedelta(microseconds=1), lease=60) is None
+        found = await store.claim_next(now=due, lease=60)
+        assert found is not None
+        assert (found[1].session.id, found[1].attempts, found[1].retry_at) == ("s1", 2, None)
+        await store.finish_session("ada", "s1", [], extracted=1, now=due)
+        assert await store.claim_next(now=due + timedelta(days=365), lease=60) is None
+        assert await store.claim_session("ada", "s2", now=due, lease=60) is not None
+
+    @pytest.mark.anyio
+    async def test_new_messages_give_a_session_a_new_chance(self, store: FactStore) -> None:
+        await store.put_session("ada", Session(id="s", at=DAY, messages=said("a")))
+        await store.claim_session("ada", "s", now=DAY, lease=60)
+        await store.fail_session("ada", "s", reason="hopeless")
+        await store.put_session("ada", Session(id="s", at=DAY, messages=said("a", "b")))
+        found = await store.claim_next(now=DAY, lease=60)
+        assert found is not None
+        assert found[1].attempts == 1
+
+    @pytest.mark.anyio
+    async def test_a_released_session_waits_as_before(self, store: FactStore) -> None:
+        record = await store.put_session("ada", Session(id="s", at=DAY, messages=said("a")))
+        await store.claim_next(now=DAY, lease=60)
+        await store.release_session("ada", "s")
+        assert await store.session("ada", "s") == record
+        await store.claim_session("ada", "s", now=DAY, lease=60)
+        await store.finish_session("ada", "s", [], extracted=1, now=DAY)
+        await store.release_session("ada", "s")
+        assert (await store.sessions("ada"))[0].state is SessionState.DONE
+        await store.release_session("nobody", "s")
+
+    @pytest.mark.anyio
+    async def test_whose_lease_ran_out_stores_nothing_twice(self, store: FactStore) -> None:
+        await store.put_session("ada", Session(id="s", at=DAY, messages=said("a")))
+        slow = await store.claim_session("ada", "s", now=DAY, lease=60)
+        await store.put_session("ada", Session(id="s", at=DAY, messages=said("a", "b")))
+        quick = await store.claim_session("ada", "s", now=DAY + timedelta(hours=1), lease=60)
+        assert slow is not None
+        assert quick is not None
+        await store.finish_session("ada", "s", [add("A.")], extracted=1, since=slow.extracted, now=DAY)
+        with pytest.raises(ConflictError, match="nothing was stored twice"):
+            await store.finish_session("ada", "s", [add("A, again.")], extracted=2, since=quick.extracted, now=DAY)
+        assert [fact.info for fact in await store.facts("ada")] == ["A."]
+        rest = await store.claim_next(now=DAY, lease=60)
+        assert rest is not None
+        assert (rest[1].extracted, len(rest[1].session.messages)) == (1, 2)
+
+    @pytest.mark.anyio
+    async def test_what_is_forgotten_is_not_worked_on(self, store: FactStore) -> None:
+        for user in ("ada", "bob"):
+            await store.put_session(user, Session(id="s", at=DAY, messages=said("a")))
+        await store.claim_session("ada", "s", now=DAY, lease=60)
+        await store.forget("ada")
+        await store.forget("bob", session="s")
+        assert await store.claim_next(now=DAY + timedelta(days=1), lease=60) is None
+        with pytest.raises(StoreError, match="'s'"):
+            await store.finish_session("ada", "s", [add("Too late.")], extracted=1, since=0, now=DAY)
+        assert await store.users() == ["bob"]
+
+
+class UsageContract:
+    """What work has cost, by user and day."""
+
+    @pytest.mark.anyio
+    async def test_usage_adds_up_by_user_and_day(self, store: FactStore) -> None:
+        today, before = date(2025, 3, 1), date(2025, 2, 28)
+        one = Usage(calls=2, failed_calls=1, tokens_in=100, tokens_out=10, cost=0.5, seconds=1.5)
+        for user in ("ada", "bob"):
+            await store.put_session(user, Session(id="s", at=DAY, messages=said("a")))
+        await store.add_usage("ada", one, day=before)
+        await store.add_usage("ada", one, day=today)
+        await store.add_usage("ada", one, day=today)
+        await store.add_usage("bob", one, day=today)
+        assert await store.usage("ada", since=today) == one + one
+        assert await store.usage("ada", since=before) == one + one + one
+        assert await store.usage(since=today) == one + one + one
+        assert await store.usage("nobody", since=before) == Usage()
+        await store.add_usage("bob", Usage(calls=1, cost=None), day=today)
+        assert (await store.usage(since=today)).cost is None
+        assert (await store.usage("ada", since=today)).cost == 1.0
+
+    @pytest.mark.anyio
+    async def test_what_a_forgotten_user_spent_is_nobodys(self, store: FactStore) -> None:
+        one = Usage(calls=1, tokens_in=10, cost=0.25)
+        await store.put_session("ada", Session(id="s", at=DAY, messages=said("a")))
+        await store.add_usage("ada", one, day=DAY.date())
+        await store.forget("ada")
+        await store.add_usage("ada", one, day=DAY.date())  # a call that was under way
+        assert await store.users() == []
+        assert await store.usage("ada", since=DAY.date()) == Usage()
+        assert await store.usage(since=DAY.date()) == one + one
+
+
+class EncodersContract:
+    """Another encoder: gathered beside the one in use, complete before it takes over, never mixed."""
+
+    @staticmethod
+    async def embed(store: FactStore, encoder: tuple[str, int], *, limit: int = 3) -> list[str]:
+        """Give every text without a vector one along axis 1; return the texts."""
+        done: list[str] = []
+        place: tuple[int, int] | None = None
+        while texts := await store.unembedded(encoder, after=place, limit=limit):
+            await store.put_vectors(encoder, texts, np.eye(encoder[1], dtype=np.float32)[[1] * len(texts)])
+            done += [text.text for text in texts]
+            place = texts[-1].place
+        return done
+
+    @pytest.mark.anyio
+    async def test_texts_are_embedded_anew_while_searches_go_on(self, store: FactStore) -> None:
+        new = ("new", 4)
+        cues = [(Cue(text="cue one"), axis(5)), (Cue(text="cue two"), axis(6))]
+        await remember(store, "ada", "s1", add("She works at A.", axis(0), cues=cues))
+        await remember(store, "ada", "s2", revise(("f1",), "She works at B.", axis(2)))
+        await remember(store, "bob", "s1", add("He sings.", axis(3)))
+        assert await store.prepare_encoder(new) == 5
+        assert not await store.use_encoder(new)
+        assert sorted(await self.embed(store, new)) == sorted(
+            ["She works at A.", "cue one", "cue two", "She works at B.", "He sings."]
+        )
+        (hits,) = await store.search("ada", [over("facts", axis(2))], k=5)
+        assert [(hit.fact.fid, hit.similarity) for hit in hits] == [("f2", 1.0)]
+        await remember(store, "bob", "s2", add("He came late.", axis(4)))
+        assert await ids(store, "bob", over("facts", axis(4)), k=1) == ["f2"]
+        assert not await store.use_encoder(new)
+        assert await store.prepare_encoder(new) == 1
+        assert await self.embed(store, new) == ["He came late."]
+        assert await store.use_encoder(new)
+        assert await store.use_encoder(new)
+        for search in (over("facts", axis(0)), over("text", text="sings")):
+            with pytest.raises(EncoderMismatchError, match="'new'"):
+                await store.search("bob", [search], k=5)
+        with pytest.raises(EncoderMismatchError, match="'new'"):
+            await remember(store, "bob", "s3", add("With the old one."))
+        with pytest.raises(EncoderMismatchError, match="'new'"):
+            await store.vectors("bob", ["f1"])
+        assert await store.drop_unused_vectors() == 6
+        assert await store.drop_unused_vectors() == 0
+        assert (await store.statistics())["vectors"] == 6
+
+    @pytest.mark.anyio
+    async def test_what_changes_meanwhile_gets_no_stale_vector(self, store: FactStore) -> None:
+        new = ("new", 4)
+        cue = [(Cue(text="cue"), axis(5))]
+        await remember(store, "ada", "s1", add("Forgotten.", cues=cue), add("Given other cues.", axis(1), cues=cue))
+        await store.prepare_encoder(new)
+        texts = await store.unembedded(new)
+        recue = Recue(fid="f2", cues=(Cue(text="another cue"),), cue_vectors=np.stack([axis(6)]))
+        await store.edit_facts("ada", [recue], at=DAY)
+        await store.forget("ada", fid="f1")
+        await store.put_vectors(new, texts, np.eye(4, dtype=np.float32))
+        assert [text.text for text in await store.unembedded(new)] == ["another cue"]
+        await self.embed(store, new)
+        await store.edit_facts("ada", [replace(recue, cues=(Cue(text="a third cue"),))], at=DAY)
+        assert [text.text for text in await store.unembedded(new)] == ["a third cue"]
+
+    @pytest.mark.anyio
+    async def test_one_encoder_at_a_time_is_on_its_way(self, store: FactStore) -> None:
+        first, second = ("first", 4), ("second", 4)
+        await remember(store, "ada", "s1", add("One."), add("Two."))
+        await store.prepare_encoder(first)
+        texts = await store.unembedded(first, limit=1)
+        await store.put_vectors(first, texts, np.eye(4, dtype=np.float32)[:1])
+        assert await store.prepare_encoder(first) == 1
+        assert await store.prepare_encoder(second) == 2
+        with pytest.raises(ConflictError, match="'first'"):
+            await store.put_vectors(first, texts, np.eye(4, dtype=np.float32)[:1])
+        assert not await store.use_encoder(first)
+        assert await store.drop_unused_vectors() == 1
+        await self.embed(store, second)
+        assert await store.use_encoder(second)
+        assert await store.drop_unused_vectors() == 2
+
+    @pytest.mark.anyio
+    async def test_the_encoder_in_use_and_an_empty_store(self, store: FactStore) -> None:
+        assert await store.prepare_encoder(("new", 4)) == 0
+        assert await store.use_encoder(("new", 4))
+        assert await store.prepare_encoder(ENCODER) == 0
+        assert await store.use_encoder(ENCODER)
+        await remember(store, "ada", "s1", add("One."))
+        assert await store.prepare_encoder(ENCODER) == 0
+        assert await store.use_encoder(ENCODER)
+        assert await store.drop_unused_vectors() == 0
+        assert await ids(store, "ada", over("facts", axis(0))) == ["f1"]
+
+
 class TracesContract:
     """Traces: data, newest first."""
 
     @pytest.mark.anyio
     async def test_a_trace_comes_back_as_it_was_given(self, store: FactStore) -> None:
+        await remember(store, "ada", "s")
         await store.put_trace("ada", trace("t"))
         assert await store.trace("ada", "t") == trace("t")
         assert await store.trace("bob", "t") is None
 
     @pytest.mark.anyio
+    async def test_a_trace_of_what_was_forgotten_meanwhile_is_not_kept(self, store: FactStore) -> None:
+        await remember(store, "ada", "s", add("She likes tea."), add("She sings."))
+        both = trace("t", facts={"f1": "She likes tea.", "f2": "She sings."})
+        await store.put_trace("ada", both)
+        await store.forget("ada", fid="f1")
+        await store.put_trace("ada", both)
+        assert await store.traces("ada") == []
+        await store.forget("ada")
+        await store.put_trace("ada", both)
+        assert await store.users() == []
+        await remember(store, "ada", "s", add("A new life."))
+        await store.put_trace("ada", trace("t", facts={"f1": "She likes tea."}))
+        assert await store.traces("ada") == []
+
+    @pytest.mark.anyio
     async def test_traces_page_newest_first(self, store: FactStore) -> None:
+        for user in ("ada", "bob"):
+            await remember(store, user, "s")
         for n in range(5):
             await store.put_trace("ada", trace(f"t{n}"))
         await store.put_trace("bob", trace("t9"))
@@ -728,5 +1003,14 @@ class ErasureContract:
             await store.users()
 
 
-class StoreContract(IntakeContract, FactsContract, SearchContract, TracesContract, ErasureContract):
+class StoreContract(
+    IntakeContract,
+    QueueContract,
+    FactsContract,
+    SearchContract,
+    EncodersContract,
+    UsageContract,
+    TracesContract,
+    ErasureContract,
+):
     """All of it."""

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prospection.evaluation.metrics import BUDGETS, exact_at, first_ranks, recall_at
+from prospection.evaluation.metrics import (
+    BUDGETS,
+    deciles,
+    exact_at,
+    first_ranks,
+    precision_at,
+    recall_at,
+    relevant_ranks,
+    token_ranks,
+)
 
 FIDS = [f"f{number}" for number in range(1, 13)]
 rankings = st.permutations(FIDS).flatmap(lambda fids: st.integers(0, len(fids)).map(lambda size: fids[:size]))
@@ -74,3 +83,49 @@ def test_within_bounds_and_growing_with_the_budget(ranking: list[str], reference
 def test_facts_beyond_the_budget_change_nothing(ranking: list[str], references: list[frozenset[str]]) -> None:
     for k in BUDGETS:
         assert recall_at(first_ranks(ranking, references), k) == recall_at(first_ranks(ranking[:k], references), k)
+
+
+def test_precision_worked_by_hand() -> None:
+    # Needed: a, and either c or d. Of a, b, c three are shown, two of which count.
+    relevant = relevant_ranks(["a", "b", "c"], [{"a"}, {"c", "d"}])
+    assert relevant == (1, 3)
+    assert [precision_at(relevant, 3, k) for k in (1, 2, 3)] == pytest.approx([1.0, 1 / 2, 2 / 3])
+    assert precision_at(relevant, 3, 100) == pytest.approx(2 / 3)  # not punished for stopping after three
+    assert precision_at((), 0, 5) == 0.0
+
+
+def test_tokens_up_to_the_fact_that_was_found() -> None:
+    # Facts of 10, 20 and 30 tokens; references at ranks 1 and 3 and never.
+    tokens = token_ranks((1, 3, None), [10, 20, 30])
+    assert tokens == (10, 60, None)
+    assert [recall_at(tokens, size) for size in (9, 10, 59, 60)] == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3])
+
+
+def test_deciles_are_equal_groups_from_the_lowest() -> None:
+    assert deciles([0.5, 0.1, 0.3]) == [6, 0, 3]
+    assert deciles([float(n) for n in range(20)]) == [n // 2 for n in range(20)]
+    assert deciles([1.0] * 10) == list(range(10))  # ties in the order in which they stand
+    assert deciles([]) == []
+
+
+@given(rankings, needs, st.integers(1, 15))
+def test_precision_is_the_same_as_counting(ranking: list[str], references: list[frozenset[str]], k: int) -> None:
+    shown = ranking[:k]
+    good = [fid for fid in shown if any(fid in reference for reference in references)]
+    found = precision_at(relevant_ranks(ranking, references), len(ranking), k)
+    assert found == (len(good) / len(shown) if shown else 0.0)
+
+
+@given(rankings, needs, st.data())
+def test_tokens_are_the_same_as_packing(
+    ranking: list[str], references: list[frozenset[str]], data: st.DataObject
+) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 9), min_size=len(ranking), max_size=len(ranking)))
+    budget = data.draw(st.integers(0, 60))
+    packed: list[str] = []
+    for fid, size in zip(ranking, sizes, strict=True):
+        if sum(sizes[: len(packed)]) + size > budget:
+            break
+        packed.append(fid)
+    found = sum(bool(reference & set(packed)) for reference in references) / len(references)
+    assert recall_at(token_ranks(first_ranks(ranking, references), sizes), budget) == found

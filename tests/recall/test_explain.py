@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prospection.recall.explain import explain, finds_by_step
+from prospection.recall.explain import finds_by_step
 from prospection.types import Probe, ProbeHits, Step, Trace
 from remembered import NOW
 
@@ -29,7 +29,7 @@ TRACE = Trace(
 
 
 def test_a_fact_is_explained_by_all_ways_to_it_best_first() -> None:
-    ways = explain(TRACE, "f1")
+    ways = TRACE.explain("f1")
     assert [(way.probe.pid, way.rank, way.similarity) for way in ways] == [
         ("p0", 1, 0.9),
         ("p2", 1, 0.6),
@@ -40,7 +40,7 @@ def test_a_fact_is_explained_by_all_ways_to_it_best_first() -> None:
 
 
 def test_a_fact_that_nothing_reached_has_no_explanation() -> None:
-    assert explain(TRACE, "f9") == ()
+    assert TRACE.explain("f9") == ()
 
 
 def test_every_step_shows_what_it_found_and_the_query_what_it_found_alone() -> None:

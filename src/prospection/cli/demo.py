@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from prospection.cli.options import Place, model_options, placed, progress_bar, settings_of
+from prospection.cli.options import Place, model_options, placed, progress_bars, settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,17 +31,22 @@ __all__ = ["demo"]
 
 USER = "demo"
 SHOWN = 8
+SHORT = 125
+"""Characters of a memory that the demo shows."""
 
 
 @click.command()
-@click.option("--request", "number", type=int, default=4, show_default=True, help="Which of the person's requests.")
+@click.option(
+    "--request", "number", metavar="N", type=int, default=4, show_default=True, help="Which of the person's requests."
+)
 @click.option("--all", "every", is_flag=True, help="Show how every request fares, without the memories.")
 @model_options
 @placed
 def demo(place: Place, number: int, every: bool) -> None:
-    """Show what similarity finds and what thinking ahead finds, on a year and a half of conversations.
+    """Show what similarity finds and what thinking ahead finds.
 
-    Needs no key, no service and no network. With --model, that model does the thinking ahead.
+    A year and a half of one person's conversations is remembered, then one of his requests is made. Needs no key, no
+    service and no network. With --model, that model does the thinking ahead.
     """
     from prospection.cli.show import console
 
@@ -78,7 +83,7 @@ def _remember(path: Path, story: dict[str, Any], settings: Settings) -> int:
         update={"models": settings.models.model_copy(update={"chat": None, "base_url": None})}
     )
     outcomes: list[Outcome] = []
-    with Memory(path, settings=without) as memory, progress_bar("Remembering") as progress:
+    with Memory(path, settings=without) as memory, progress_bars("Remembering") as (progress,):
         for done, session in enumerate(story["sessions"]):
             progress(done, len(story["sessions"]))
             at = datetime.fromisoformat(f"{session['date']}T{session['time']}").replace(tzinfo=ZoneInfo(story["zone"]))
@@ -93,12 +98,13 @@ def _at(request: dict[str, Any], zone: str) -> datetime:
 
 
 def _needed(facts: Sequence[ScoredFact], request: dict[str, Any]) -> dict[str, int]:
-    """Return which facts hold what the request needs: fact id to place in the list of needs."""
+    """Return which facts hold what the request needs, in their order: fact id to place in the list of needs."""
     found: dict[str, int] = {}
-    for place, need in enumerate(request["needed"]):
-        for item in facts:
-            if _says(item.fact, need) and place not in found.values():
+    for item in facts:
+        for place, need in enumerate(request["needed"]):
+            if place not in found.values() and _says(item.fact, need):
                 found[item.fid] = place
+                break
     return found
 
 
@@ -109,30 +115,34 @@ def _says(fact: Fact, need: dict[str, Any]) -> bool:
 def _view(
     story: dict[str, Any], request: dict[str, Any], facts: int, seconds: float, near: Recall, ahead: Recall
 ) -> RenderableType:
+    from rich import box
     from rich.console import Group
     from rich.padding import Padding
     from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
 
-    from prospection.cli.show import cost_line, foresight_tree, ranking
+    from prospection.cli.show import context_view, cost_line, foresight_tree, ranking
     from prospection.recall.context import render_context
 
     top_near, top_ahead = near.facts[:SHOWN], ahead.facts[:SHOWN]
     needed_near, needed_ahead = _needed(top_near, request), _needed(top_ahead, request)
     total = len(request["needed"])
-    sides = Table(expand=True, padding=(0, 1), border_style="dim", show_lines=False)
+    sides = Table(expand=True, padding=(0, 1), border_style="dim", box=box.ROUNDED)
     for title, found in (("Similarity alone", needed_near), ("Thinking ahead", needed_ahead)):
-        sides.add_column(
-            Text(f"{title}: {len(found)} of the {total} it needs", style="bold green" if found else "bold red"), ratio=1
-        )
-    sides.add_row(ranking(top_near, marked=frozenset(needed_near)), ranking(top_ahead, marked=frozenset(needed_ahead)))
-    shown = {item.fid for item in top_ahead}
-    infos = {item.fid: item.fact for item in top_ahead}
-    reasons = [
-        Text(f"★ {request['needed'][place]['why']}", style="green")
-        for _, place in sorted(needed_ahead.items(), key=lambda pair: pair[1])
-    ]
+        head = f"{title}: {len(found)} of the {total} needed"
+        sides.add_column(Text(head, style="bold green" if found else "bold red"), ratio=1)
+    sides.add_row(
+        ranking(top_near, marked=needed_near, limit=SHORT), ranking(top_ahead, marked=needed_ahead, limit=SHORT)
+    )
+    tree = foresight_tree(
+        ahead.trace,
+        infos={item.fid: item.fact for item in top_ahead},
+        only={item.fid for item in top_ahead},
+        marked=needed_ahead,
+        limit=SHORT,
+    )
+    reasons = [Text(f"★ {request['needed'][place]['why']}") for place in needed_ahead.values()]
     return Group(
         Text(f"\n{story['about']}", style="dim"),
         Text(f"{len(story['sessions'])} conversations became {facts} memories in {seconds:.1f} s.", style="dim"),
@@ -140,22 +150,23 @@ def _view(
         sides,
         Text("\nWhat the starred memories mean for the answer", style="bold"),
         Padding(Group(*reasons), (0, 0, 0, 2)),
-        Text("\nHow thinking ahead got there: imagined facts, and the memories they reached\n", style="bold"),
-        foresight_tree(ahead.trace, infos=infos, only=shown),
-        Text("\nWhat an assistant would be given\n", style="bold"),
-        Padding(Text(render_context(top_ahead, summary=ahead.summary, max_tokens=700), style="dim"), (0, 0, 0, 2)),
-        Text("\n" + cost_line(ahead.trace.policy, ahead.usage, ahead.trace.seconds, "is not kept"), style="dim"),
-        Text(
-            'Now yours:  prospection add chat.json --user ada; prospection recall "Plan two weeks in Italy" --user ada',
-            style="cyan",
-        ),
+        Text("\nHow thinking ahead got there: what it imagined, and the memories that this reached\n", style="bold"),
+        tree,
+        Text("\nWhat an assistant would be given (lines cut here)\n", style="bold"),
+        Padding(context_view(render_context(top_ahead, summary=ahead.summary, max_tokens=1000)), (0, 0, 0, 2)),
+        Text("\n" + cost_line(ahead.trace.policy, ahead.usage, ahead.trace.seconds), style="dim"),
+        Text("\nNow yours:  prospection add chat.json", style="cyan"),
+        Text('            prospection recall "Plan two weeks in Italy"', style="cyan"),
     )
 
 
 def _scoreboard(memory: Memory, requests: Sequence[dict[str, Any]], zone: str) -> RenderableType:
+    from rich import box
     from rich.table import Table
 
-    table = Table(title=f"Needed memories among the first {SHOWN}", title_justify="left", border_style="dim")
+    from prospection.cli.show import cut
+
+    table = Table(title=f"Needed memories among the first {SHOWN}", title_justify="left", box=box.SIMPLE_HEAD)
     for name in ("#", "request", "needed", "similarity", "thinking ahead"):
         table.add_column(name, justify="left" if name == "request" else "right")
     totals = [0, 0, 0]
@@ -167,7 +178,7 @@ def _scoreboard(memory: Memory, requests: Sequence[dict[str, Any]], zone: str) -
         ]
         counts = [len(request["needed"]), *found]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        table.add_row(str(number), request["query"], *map(str, counts))
+        table.add_row(str(number), cut(request["query"], 60), *map(str, counts))
     table.add_section()
     table.add_row("", "all", *map(str, totals))
     return table

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from prospection import __version__
-from prospection.cli.options import (
-    Place,
-    as_json,
-    memory_options,
-    model_options,
-    open_memory,
-    path_of,
-    print_json,
-    settings_of,
-)
+from prospection.cli.options import Place, as_json, model_options, path_of, print_json, settings_of, store_options
+from prospection.errors import ProspectionError
 from prospection.types import SessionState
+
+if TYPE_CHECKING:
+    from prospection.config import Settings
+    from prospection.sync import Memory
 
 __all__ = ["doctor"]
 
 _UNFINISHED = frozenset({SessionState.PENDING, SessionState.EXTRACTING, SessionState.FAILED})
+_PAGE = 500
+_SHOWN = 20
 
 
 @click.command()
 @as_json
 @model_options
-@memory_options
-def doctor(place: Place, user: str, json_: bool) -> None:
-    """Say what is installed and stored, and list conversations that failed or still wait."""
+@store_options
+@click.option(
+    "--user",
+    metavar="NAME",
+    envvar="PROSPECTION_USER",
+    help="Look only at this person's memory.  [default: everyone's]",
+)
+def doctor(place: Place, user: str | None, json_: bool) -> None:
+    """Say what is installed and stored, and what is wrong.
+
+    Conversations that failed or still wait are listed. Exits with 1 when the memory or the model cannot be opened.
+    """
     settings = settings_of(place)
     path = path_of(settings)
     report: dict[str, Any] = {
@@ -41,34 +50,93 @@ def doctor(place: Place, user: str, json_: bool) -> None:
         "model": settings.models.chat,
         "language_models_installed": find_spec("pydantic_ai") is not None,
         "statistics": {},
+        "ceilings": settings.remember.budget.model_dump(),
+        "spent_today": {},
         "unfinished": [],
+        "problems": list(_model_problems(settings)),
     }
-    if path.is_file():
-        with open_memory(place) as memory:
-            report["statistics"] = memory.statistics()
-            report["users"] = len(memory.users(limit=1_000_000))
-            report["unfinished"] = [
-                {
+    if path.exists():
+        try:
+            _look(report, settings, user)
+        except ProspectionError as error:
+            report["problems"].append(str(error))
+    if json_:
+        print_json(report)
+    else:
+        _show(report)
+    if report["problems"]:
+        sys.exit(1)
+
+
+def _model_problems(settings: Settings) -> Iterator[str]:
+    """Yield what keeps the model from being opened. No endpoint is called, which would cost money."""
+    from prospection.models.open import open_chat
+
+    try:
+        open_chat(settings.models)
+    except ProspectionError as error:
+        yield str(error)
+
+
+def _look(report: dict[str, Any], settings: Settings, user: str | None) -> None:
+    from prospection.serial import to_json
+    from prospection.sync import Memory
+
+    # Looking needs no model, and one that cannot be opened must not keep us from looking.
+    without = {"chat": None, "base_url": None, "record": None, "replay": None}
+    settings = settings.model_copy(update={"models": settings.models.model_copy(update=without)})
+    with Memory(path_of(settings), settings=settings) as memory:
+        counts = report["statistics"] = memory.statistics(user=user)
+        report["spent_today"] = to_json(memory.usage(user=user))
+        if any(counts[f"sessions_{state}"] for state in _UNFINISHED):
+            report["unfinished"] = list(_unfinished(memory, user))
+
+
+def _unfinished(memory: Memory, only: str | None) -> Iterator[dict[str, Any]]:
+    for user in [only] if only is not None else _users(memory):
+        after: str | None = None
+        while page := memory.sessions(user=user, states=_UNFINISHED, after=after, limit=_PAGE):
+            after = page[-1].session.id
+            for record in page:
+                yield {
                     "user": user,
                     "session": record.session.id,
                     "state": record.state.value,
                     "attempts": record.attempts,
+                    "retry_at": None if record.retry_at is None else record.retry_at.isoformat(),
                     "reason": record.reason,
                     "raw": record.raw,
                 }
-                for record in memory.sessions(user=user, states=_UNFINISHED, limit=1000)
-            ]
-    if json_:
-        print_json(report)
-    else:
-        _show(report, user)
 
 
-def _show(report: dict[str, Any], user: str) -> None:
+def _users(memory: Memory) -> Iterator[str]:
+    after: str | None = None
+    while page := memory.users(after=after, limit=_PAGE):
+        after = page[-1]
+        yield from page
+
+
+def _spent(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what remembering has spent today and what it may."""
+    spent = report["spent_today"]
+    if spent.get("calls"):
+        cost = "price unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
+        tokens = spent["tokens_in"] + spent["tokens_out"]
+        yield "spent today", f"{spent['calls']:,} calls, {tokens:,} tokens, {cost} on remembering (day of UTC)"
+    names = {"day": "a day", "user": "a user and day", "run": "a run of the worker"}
+    for key, ceilings in report["ceilings"].items():
+        held = [
+            f"{ceiling.removeprefix('max_')} {value:,g}" for ceiling, value in ceilings.items() if value is not None
+        ]
+        if held:
+            yield f"ceiling for {names[key]}", ", ".join(held)
+
+
+def _show(report: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from prospection.cli.show import console
+    from prospection.cli.show import console, plain
 
     out = console()
     table = Table.grid(padding=(0, 2))
@@ -79,12 +147,21 @@ def _show(report: dict[str, Any], user: str) -> None:
     if not report["language_models_installed"]:
         table.add_row("", "to use one: pip install 'prospection[llm]'")
     for name, count in report["statistics"].items():
-        table.add_row(name.replace("_", " "), str(count))
+        if count or name in {"sessions", "facts"}:
+            table.add_row(name.replace("_", " "), f"{count:,}")
+    for name, words in _spent(report):
+        table.add_row(name, words)
     out.print(table)
-    for entry in report["unfinished"]:
+    for entry in report["unfinished"][:_SHOWN]:
         reason = f": {entry['reason']}" if entry["reason"] else ""
-        out.print(Text(f"session {entry['session']} of {user} is {entry['state']}{reason}", style="yellow"))
+        again = f"; tried again at {entry['retry_at'][:16]} UTC" if entry["retry_at"] else ""
+        what = f"\nconversation {entry['session']} of {entry['user']} is {entry['state']}{reason}{again}"
+        out.print(Text(what, style="yellow"))
         if entry["raw"]:
-            out.print(Text(f"  last reply: {entry['raw'][:200]!r}", style="dim"))
-    if report["unfinished"]:
-        out.print(f"Run `prospection retry --user {user}` to extract them again.")
+            out.print(Text(f"the reply was: {plain(entry['raw'])[:200]}", style="dim"))
+    if len(report["unfinished"]) > _SHOWN:
+        out.print(f"... and {len(report['unfinished']) - _SHOWN} more; see all with --json")
+    for user in dict.fromkeys(entry["user"] for entry in report["unfinished"][:_SHOWN]):
+        out.print(Text(f"To extract them: prospection retry --user {user}", style="yellow"))
+    for problem in report["problems"]:
+        out.print(Text(f"\nProblem: {problem}", style="red"))

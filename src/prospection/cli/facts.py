@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import click
 
+from prospection.cli import by_hand
 from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
 
 __all__ = ["facts", "forget"]
 
 
-@click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Facts on a page.")
+@click.group(invoke_without_command=True)
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=100, show_default=True, help="Facts on a page."
+)
 @click.option("--after", metavar="ID", help="Begin after this fact.")
 @click.option("--history", is_flag=True, help="Show facts that later ones have replaced, too.")
 @as_json
 @memory_options
-def facts(place: Place, user: str, limit: int, after: str | None, history: bool, json_: bool) -> None:
-    """List what is remembered about a person."""
+@click.pass_context
+def facts(
+    ctx: click.Context, place: Place, user: str, limit: int, after: str | None, history: bool, json_: bool
+) -> None:
+    """List what is remembered about a person, or change it by hand."""
+    if ctx.invoked_subcommand is not None:
+        said = click.core.ParameterSource.COMMANDLINE
+        if any(ctx.get_parameter_source(option.name or "") is said for option in ctx.command.params):
+            ctx.fail(f"options come after {ctx.invoked_subcommand!r}, not before it")
+        return
     with open_memory(place) as memory:
         # One more than asked for tells whether there is another page.
         page = memory.facts(user=user, history=history, after=after, limit=limit + 1)
@@ -34,6 +45,10 @@ def facts(place: Place, user: str, limit: int, after: str | None, history: bool,
         click.echo(f"Nothing is remembered about {user}. Begin with: prospection add chat.json --user {user}", err=True)
     elif len(page) > limit:
         click.echo(f"{len(shown)} of {total}; go on with --after {shown[-1].fid}", err=True)
+
+
+for command in (by_hand.add, by_hand.edit, by_hand.pin, by_hand.unpin, by_hand.remove):
+    facts.add_command(command)
 
 
 @click.command()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Place",
     "as_json",
+    "encoder_option",
     "instant",
     "memory_options",
     "model_options",
@@ -29,8 +30,10 @@ __all__ = [
     "path_of",
     "placed",
     "print_json",
-    "progress_bar",
+    "progress_bars",
     "settings_of",
+    "settled",
+    "store_options",
     "zone_of",
 ]
 
@@ -48,14 +51,24 @@ class Place(TypedDict, total=False):
 
 
 def memory_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Add --db, --user and --encoder; the command receives `place` and `user`."""
-    for option in (
-        click.option("--encoder", metavar="NAME", help="Encoder: local, multilingual, openai:MODEL or MODEL@URL."),
-        click.option("--db", metavar="FILE", help="Memory file.  [default: memory.db in the user's data folder]"),
-        click.option("--user", envvar="PROSPECTION_USER", default="me", show_default=True, help="Whose memory."),
-    ):
-        command = option(command)
-    return placed(command)
+    """Add --user, --db and --encoder; the command receives `user` and `place`."""
+    user = click.option(
+        "--user", metavar="NAME", envvar="PROSPECTION_USER", default="me", show_default=True, help="Whose memory."
+    )
+    return user(store_options(command))
+
+
+def store_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --db and --encoder; the command receives `place`."""
+    db = click.option("--db", metavar="FILE", help="Memory file.  [default: memory.db in the user's data folder]")
+    return db(encoder_option(placed(command)))
+
+
+def encoder_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Add --encoder; the command receives it in `place`."""
+    return click.option("--encoder", metavar="NAME", help="Encoder: local, multilingual, openai:MODEL or MODEL@URL.")(
+        command
+    )
 
 
 def model_options(command: Callable[..., R]) -> Callable[..., R]:
@@ -124,29 +137,44 @@ def open_memory(place: Place) -> Iterator[Memory]:
     """Open the memory that the options name; the default folder is made when it is missing."""
     from prospection.sync import Memory
 
-    settings = settings_of(place)
-    path = path_of(settings)
-    if settings.store.path is None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    path, settings = settled(place)
     with Memory(path, settings=settings) as memory:
         yield memory
 
 
+def settled(place: Place) -> tuple[Path, Settings]:
+    """Return the memory file that the options name and the settings; the default folder is made when it is missing."""
+    settings = settings_of(place)
+    path = path_of(settings)
+    if settings.store.path is None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.ClickException(
+                f"the folder {str(path.parent)!r} cannot be made: {error.strerror}; name a file elsewhere with --db"
+            ) from error
+    return path, settings
+
+
 @contextmanager
-def progress_bar(what: str) -> Iterator[Progress]:
-    """Show a progress bar on stderr while the block runs; the value is called with (done, total)."""
+def progress_bars(*names: str) -> Iterator[tuple[Progress, ...]]:
+    """Show progress bars on stderr while the block runs, where that is a terminal.
+
+    Yields:
+        For each name a function of (done, total); its bar appears when it is first called.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
 
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
+        def progress(task: TaskID) -> Progress:
+            return lambda done, total: bars.update(task, completed=done, total=total, visible=True)
 
-        yield show
+        yield tuple(progress(bars.add_task(name, total=None, visible=False)) for name in names)
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 - JSON data

@@ -26,11 +26,29 @@ R = TypeVar("R")
 
 def _request(command: Callable[..., R]) -> Callable[..., R]:
     for option in (
-        click.option("--deadline", type=float, metavar="SECONDS", help="At most so long; then the best so far."),
-        click.option("--max-calls", type=int, metavar="N", help="At most so many calls to the model."),
+        click.option(
+            "--deadline",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help="At most so long; then the best so far.",
+        ),
+        click.option(
+            "--max-calls", type=click.IntRange(min=0), metavar="N", help="At most so many calls to the model."
+        ),
+        click.option(
+            "--max-tokens", type=click.IntRange(min=0), metavar="N", help="At most so many tokens, in and out."
+        ),
+        click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="At most so many US dollars."),
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Memories to return."),
-        click.option("--policy", metavar="NAME", help="How to search: pgr, library, hybrid, direct or lexical."),
-        click.option("--zone", default="UTC", show_default=True, help="Time zone of --at where it names none."),
+        click.option(
+            "--policy",
+            metavar="NAME",
+            help="How to search: auto, foresight, pgr, library, hybrid, scan, ...  "
+            "[default: foresight with a model, library without]",
+        ),
+        click.option(
+            "--zone", metavar="ZONE", default="UTC", show_default=True, help="Time zone of --at where it names none."
+        ),
         click.option("--at", metavar="TIME", help="Memory as it stood then, in ISO form.  [default: now]"),
         click.argument("query"),
     ):
@@ -40,6 +58,7 @@ def _request(command: Callable[..., R]) -> Callable[..., R]:
 
 @click.command()
 @_request
+@click.option("--shadow", metavar="NAME", help="A second policy that runs beside it and is only recorded.")
 @click.option("--context", is_flag=True, help="Print only the context to put before an assistant.")
 @as_json
 @model_options
@@ -53,14 +72,19 @@ def recall(
     policy: str | None,
     limit: int | None,
     max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
     deadline: float | None,
+    shadow: str | None,
     context: bool,
     json_: bool,
 ) -> None:
     """Find the memories that an answer to QUERY has to respect."""
-    budget = _budget(max_calls, deadline)
+    budget = _budget(place, max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost, deadline=deadline)
     with open_memory(place) as memory:
-        found = memory.recall(query, user=user, at=instant(at, zone), policy=policy, limit=limit, budget=budget)
+        found = memory.recall(
+            query, user=user, at=instant(at, zone), policy=policy, shadow=shadow, limit=limit, budget=budget
+        )
     if json_:
         from prospection.serial import to_json
 
@@ -87,6 +111,8 @@ def ask(
     policy: str | None,
     limit: int | None,
     max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
     deadline: float | None,
     json_: bool,
 ) -> None:
@@ -94,7 +120,7 @@ def ask(
 
     Without a language model it prints the context that a model would have been given.
     """
-    budget = _budget(max_calls, deadline)
+    budget = _budget(place, max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost, deadline=deadline)
     models = settings_of(place).models
     when = instant(at, zone)
     with open_memory(place) as memory:
@@ -133,7 +159,10 @@ def ask(
     console(stderr=True).print(Text(cost_line(trace.policy, answer.usage, answer.usage.seconds, trace.id), style="dim"))
 
 
-def _budget(max_calls: int | None, deadline: float | None) -> Budget | None:
-    if max_calls is None and deadline is None:
+def _budget(place: Place, **said: float | None) -> Budget | None:
+    """Return the ceilings that were said, the others as the settings have them; None when nothing was said."""
+    ceilings = {name: ceiling for name, ceiling in said.items() if ceiling is not None}
+    if not ceilings:
         return None
-    return Budget(max_calls=max_calls, deadline=deadline)
+    settings = settings_of(place).recall
+    return Budget(**{name: ceilings.get(name, getattr(settings, name)) for name in said})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,20 +17,25 @@ from prospection.cli.options import (
     model_options,
     open_memory,
     print_json,
-    progress_bar,
+    progress_bars,
     zone_of,
 )
 from prospection.types import Failed, Nothing, Outcome, Queued, Stored, Usage
 
 __all__ = ["add", "retry"]
 
+GIVE_UP = 3
+"""So many failures in a row, and `add` no longer tries to extract."""
+
 
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--session", metavar="ID", help="Name of the conversation.  [default: the file's, or one by content]")
 @click.option("--at", metavar="TIME", help="When it took place, in ISO form.  [default: as the file says, or now]")
-@click.option("--zone", default="UTC", show_default=True, help="The person's time zone, as Europe/Zurich.")
-@click.option("--queue", is_flag=True, help="Only store it; extract later with `prospection retry`.")
+@click.option(
+    "--zone", metavar="ZONE", default="UTC", show_default=True, help="The person's time zone, as Europe/Zurich."
+)
+@click.option("--queue", is_flag=True, help="Only store it; `prospection retry` extracts it later.")
 @as_json
 @model_options
 @memory_options
@@ -49,19 +54,21 @@ def add(
         raise click.BadParameter(f"{file!r} holds {len(transcripts)} conversations; leave --session out")
     when = instant(at, zone)
     outcomes: list[Outcome] = []
-    with open_memory(place) as memory, progress_bar("Remembering") as progress:
+    wait = not queue
+    with open_memory(place) as memory, progress_bars("Remembering") as (progress,):
         for done, transcript in enumerate(transcripts):
             progress(done, len(transcripts))
-            outcomes.append(
-                memory.add(
-                    transcript.messages,
-                    user=user,
-                    session=session or transcript.id,
-                    at=when or transcript.at or datetime.now(UTC),
-                    zone=zone,
-                    wait=not queue,
-                )
+            outcome = memory.add(
+                transcript.messages,
+                user=user,
+                session=session or transcript.id,
+                at=when or transcript.at or datetime.now(UTC),
+                zone=zone,
+                wait=wait,
             )
+            outcomes.append(outcome)
+            # What fails again and again would fail for the rest too, at a price; the rest is stored and left.
+            wait = wait and not _failing(outcomes)
     _report(outcomes, user, json_)
 
 
@@ -71,17 +78,19 @@ def add(
 @memory_options
 def retry(place: Place, user: str, json_: bool) -> None:
     """Extract the conversations that failed or still wait."""
-    with open_memory(place) as memory, progress_bar("Remembering") as progress:
+    with open_memory(place) as memory, progress_bars("Remembering") as (progress,):
         outcomes = memory.retry(user=user, progress=progress)
     _report(outcomes, user, json_)
 
 
+def _failing(outcomes: Sequence[Outcome]) -> bool:
+    return len(outcomes) >= GIVE_UP and all(isinstance(outcome, Failed) for outcome in outcomes[-GIVE_UP:])
+
+
 def _read(file: str) -> str:
-    if file == "-":
-        return sys.stdin.read()
-    path = Path(file)
     try:
-        return path.read_text(encoding="utf-8")
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode("utf-8")
     except FileNotFoundError as error:
         raise click.ClickException(f"there is no file {file!r}; check the path") from error
     except IsADirectoryError as error:
@@ -102,30 +111,35 @@ def _report(outcomes: Sequence[Outcome], user: str, json_: bool) -> None:
     else:
         _talk(outcomes, user)
     for outcome in failed:
-        click.echo(f"Error: session {outcome.session!r}: {outcome.reason}", err=True)
+        click.echo(f"Error: conversation {outcome.session!r}: {outcome.reason}", err=True)
     if failed:
-        click.echo(
-            f"Nothing is lost: {len(failed)} session(s) are kept. Run `prospection retry --user {user}` to try again.",
-            err=True,
-        )
+        kept = f"{_count(failed, 'conversation')} kept whole"
+        click.echo(f"Nothing is lost: {kept}. To try again: prospection retry --user {user}", err=True)
         sys.exit(1)
 
 
 def _talk(outcomes: Sequence[Outcome], user: str) -> None:
     if not outcomes:
-        click.echo(f"No session of {user} waits or failed.", err=True)
+        click.echo(f"No conversation of {user} waits or failed.", err=True)
         return
     stored = [outcome for outcome in outcomes if isinstance(outcome, Stored)]
     facts = {fact.fid for outcome in stored for fact in outcome.facts}
     empty = sum(isinstance(outcome, Nothing) for outcome in outcomes)
     queued = sum(isinstance(outcome, Queued) for outcome in outcomes)
-    parts = [f"{len(facts)} facts from {len(stored)} session(s) remembered for {user}"]
+    parts = []
+    if stored:
+        parts.append(f"{_count(facts, 'fact')} from {_count(stored, 'conversation')} remembered for {user}")
     if empty:
         parts.append(f"{empty} held nothing new")
     if queued:
-        parts.append(f"{queued} wait for `prospection retry`")
+        parts.append(f"{queued} stored, to be extracted by: prospection retry --user {user}")
     usage = sum((outcome.usage for outcome in outcomes if not isinstance(outcome, Queued)), Usage())
     if usage.calls:
         cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-        parts.append(f"{usage.calls} model calls, {usage.tokens_in + usage.tokens_out} tokens, {cost}")
-    click.echo("; ".join(parts) + ".", err=True)
+        calls = f"{usage.calls} model call{'' if usage.calls == 1 else 's'}"
+        parts.append(f"{calls}, {usage.tokens_in + usage.tokens_out} tokens, {cost}")
+    click.echo("; ".join(parts), err=True)
+
+
+def _count(things: Collection[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

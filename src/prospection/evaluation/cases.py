@@ -66,6 +66,10 @@ class EvalQuery:
         references: What has to be found. Each is a set of ids of the user's facts that are alternatives: any of
             them counts. Neither the tuple nor a set in it is empty.
         recorded: None where nothing was recorded for this query.
+        category: The data set's own kind of question.
+        answer: What the data set takes for a right answer.
+        person: Who asks, where several memories are cuts of one person's history; None: the user. Queries of one
+            person are not independent.
     """
 
     id: str
@@ -74,6 +78,9 @@ class EvalQuery:
     at: datetime
     references: tuple[frozenset[str], ...]
     recorded: RecordedProspection | None = None
+    category: str | None = None
+    answer: str | None = None
+    person: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

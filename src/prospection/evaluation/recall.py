@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
@@ -16,8 +16,10 @@ from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset, EvalQuery
 from prospection.evaluation.metrics import first_ranks
 from prospection.evaluation.results import QueryResult, RecallResult
+from prospection.evaluation.rivals.indexes import Prepared
 from prospection.evaluation.stored import store_dataset
 from prospection.protocols import Embedder, FactStore, Progress
+from prospection.types import Usage
 
 __all__ = ["Retrieved", "System", "measure_recall"]
 
@@ -28,13 +30,21 @@ class Retrieved:
 
     Attributes:
         fids: Ids of facts as the store gave them, best first, each once. Those beyond the largest budget do no harm.
-        llm_calls: Calls to a language model, failed ones too.
+        llm_calls: Calls to a language model, failed ones too. An answer, which comes after, is not among them.
         notes: What a reader of the figures should know about how this was found, in sentences.
+        context: What the system would put before the model that answers; None: the facts, as `render_context` does.
+        usage: What the calls cost; building an index is not part of it.
+        summary: What the imagined future asks of the answer; None where nothing wrote one.
+        phases: How many facts the first phase found and how many were new after it; None where there are no phases.
     """
 
     fids: tuple[str, ...]
     llm_calls: int = 0
     notes: tuple[str, ...] = ()
+    context: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    summary: str | None = None
+    phases: tuple[int, int] | None = None
 
 
 class System(Protocol):
@@ -85,18 +95,20 @@ async def measure_recall(
     total = len(systems) * len(dataset.queries)
     done = 0
     for system in systems:
+        await _prepare(system, dataset)
         rows = []
         for query in dataset.queries:
             started = perf_counter()
             found = await system.retrieve(query)
-            seconds = perf_counter() - started
             rows.append(
                 QueryResult(
                     query=query.id,
                     user=query.user,
                     ranks=first_ranks(found.fids, stored.references(query)),
                     llm_calls=found.llm_calls,
-                    seconds=seconds,
+                    seconds=perf_counter() - started,
+                    usage=found.usage,
+                    phases=found.phases,
                 )
             )
             remarks.update((system.name, note) for note in found.notes)
@@ -111,6 +123,13 @@ async def measure_recall(
         systems=results,
         notes=(*dataset.notes, *_later_facts(dataset), *_remarks(remarks, len(dataset.queries))),
     )
+
+
+async def _prepare(system: System, dataset: Dataset) -> None:
+    """Let a system build what it needs, so that what it builds does not count as searching."""
+    if isinstance(system, Prepared):
+        for user in dict.fromkeys(query.user for query in dataset.queries):
+            await system.prepare(user)
 
 
 def _later_facts(dataset: Dataset) -> list[str]:

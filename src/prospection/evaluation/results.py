@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
 from prospection.evaluation.metrics import BUDGETS, Ranks, exact_at, recall_at
+from prospection.types import Usage
 
 __all__ = ["Metric", "QueryResult", "RecallResult", "by_user", "curve"]
 
@@ -28,6 +29,8 @@ class QueryResult:
         ranks: For each reference, the rank at which it was found; None when it was not.
         llm_calls: Calls to a language model, failed ones too.
         seconds: From the request to the ranking.
+        usage: What the calls cost.
+        phases: How many facts the first phase found and how many were new after it; None where there are no phases.
     """
 
     query: str
@@ -35,6 +38,8 @@ class QueryResult:
     ranks: Ranks
     llm_calls: int
     seconds: float
+    usage: Usage = field(default_factory=Usage)
+    phases: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +95,24 @@ def _system(rows: Sequence[QueryResult]) -> dict[str, Any]:
         **_scores(rows),
         "llm_calls": fmean(row.llm_calls for row in rows),
         "seconds": fmean(row.seconds for row in rows),
+        **_costs(rows),
         "per_user": {user: {**_scores(own), "queries": len(own)} for user, own in by_user(rows).items()},
+    }
+
+
+def _costs(rows: Sequence[QueryResult]) -> dict[str, Any]:
+    phases = [row.phases for row in rows if row.phases is not None]
+    if not phases:
+        return {}
+    prices = [row.usage.cost for row in rows if row.usage.cost is not None]
+    return {
+        "costs": {
+            "facts_first_phase": fmean(first for first, _ in phases),
+            "facts_later": fmean(later for _, later in phases),
+            "tokens_in": fmean(row.usage.tokens_in for row in rows),
+            "tokens_out": fmean(row.usage.tokens_out for row in rows),
+            "cost": fmean(prices) if len(prices) == len(rows) else None,
+        }
     }
 
 

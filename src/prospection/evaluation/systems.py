@@ -2,20 +2,23 @@
 
 All are asked for the same number of facts, so that they compare at equal budgets: `limit` facts, for `pgr` as many a
 probe, without its threshold, and for `foresight` the rest of the pool behind what was selected. With a language model
-each policy runs whole. Without one, what the data set recorded stands in for the first reply: `pgr` runs its first
-phase, `foresight` up to the pool, and both say so.
+each policy runs whole. Without one, what the data set recorded stands in for the first reply: `hyde` and `rewrite` run
+whole, `pgr` runs its first phase, `foresight` up to the pool, and all say so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prospection.config import RecallSettings
 from prospection.errors import NotRecordedError
-from prospection.evaluation.cases import EvalQuery
+from prospection.evaluation.cases import EvalQuery, RecordedProspection
+from prospection.evaluation.costs import phase_counts
 from prospection.evaluation.metrics import BUDGETS
+from prospection.evaluation.parameters import with_parameters
 from prospection.evaluation.recall import Retrieved
 from prospection.library.library import GoalLibrary
 from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest, Embedder, FactStore
@@ -35,6 +38,8 @@ __all__ = ["PolicySystem", "build_system"]
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 _REPLAYED = {
+    "hyde": "recorded imagined facts",
+    "rewrite": "recorded rewrites",
     "pgr": "recorded steps; only the first phase ran: no augmentation, refinement or summary, which need a model",
     "foresight": "recorded steps, imagined facts and rewrites; this is the pool, before a model selects from it",
 }
@@ -56,7 +61,7 @@ class PolicySystem:
         """Bind a policy to what it works with.
 
         Args:
-            replay: Let the steps that the data set recorded stand in for the model's simulation.
+            replay: Let what the data set recorded stand in for the model's first reply.
         """
         self._policy = policy
         self._store, self._embedder, self._library, self._model = store, embedder, library, model
@@ -81,10 +86,18 @@ class PolicySystem:
             model=_Recorded(query) if self._replay else self._model,
         )
         ranking = await self._policy.recall(query.text, run)
+        trace = run.trace(policy=self.name, parameters={}, returned=ranking.facts, summary=ranking.summary)
         notes = [_REPLAYED[self.name]] if self._replay and run.usage.calls else []
         if ranking.partial:
             notes.append(f"partial: {ranking.partial}")
-        return Retrieved(fids=tuple(item.fid for item in ranking.facts), llm_calls=run.usage.calls, notes=tuple(notes))
+        return Retrieved(
+            fids=tuple(item.fid for item in ranking.facts),
+            llm_calls=run.usage.calls,
+            notes=tuple(notes),
+            usage=run.usage,
+            summary=ranking.summary,
+            phases=phase_counts(trace),
+        )
 
 
 def build_system(
@@ -96,24 +109,32 @@ def build_system(
     library: GoalLibrary,
     model: ChatModel | None,
     pool: bool = False,
+    equal_budget: bool = True,
+    parameters: Mapping[str, Any] | None = None,
 ) -> PolicySystem:
-    """Return the policy of that name as a system that fills the largest budget.
+    """Return the policy of that name as a system.
 
     Args:
         pool: Measure `foresight` before its selection also where there is a model.
+        equal_budget: Make it fill the largest budget; else it returns as many facts as it does in service.
+        parameters: Of the policy, on top of all that.
 
     Raises:
-        UnknownNameError: There is no such policy.
+        UnknownNameError: There is no such policy, or it has no such parameter.
+        ConfigError: A parameter's value does not fit.
     """
     limit = max(BUDGETS)
-    policy = build_policy(name, settings.model_copy(update={"limit": limit}))
+    policy = build_policy(name, settings.model_copy(update={"limit": limit}) if equal_budget else settings)
     replay = model is None and name in _REPLAYED
-    if isinstance(policy, Pgr):
+    if equal_budget and isinstance(policy, Pgr):
         policy = replace(policy, k=limit, tau=-1.0)
-        if replay:
-            policy = replace(policy, augment=False, iterative=False, summary=False)
-    if isinstance(policy, Foresight):
-        policy = replace(policy, select=not (pool or replay), fill=True)
+    if equal_budget and isinstance(policy, Foresight):
+        policy = replace(policy, fill=True)
+    policy = with_parameters(policy, parameters or {})
+    if replay and isinstance(policy, Pgr):
+        policy = replace(policy, augment=False, iterative=False, summary=False)
+    if (pool or replay) and isinstance(policy, Foresight):
+        policy = replace(policy, select=False)
     return PolicySystem(policy, store=store, embedder=embedder, library=library, model=model, replay=replay)
 
 
@@ -127,25 +148,40 @@ class _Recorded:
 
     async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
         recorded = self._query.recorded
-        if request.stage not in {"simulate", "foresee"} or recorded is None or issubclass(request.reply, str):
+        data = None if recorded is None else _reply(request.stage, recorded)
+        if data is None or issubclass(request.reply, str):
             raise NotRecordedError(
                 f"query {self._query.id!r} has no recorded reply for stage {request.stage!r}; evaluate with a model "
-                "(--model), or put probes/steps.jsonl beside the users' files"
+                "(--model), or put probes/ (steps, imagined_facts and rewrites .jsonl) beside the users' files"
             )
-        # Recordings keep imagined facts apart from steps; which step gets which does not matter to a search.
-        needs = zip_longest(recorded.steps, recorded.imagined_facts)
-        branches: dict[str, list[object]] = {}
-        for step, need in needs:
-            if step is not None:
-                item = (
-                    step.text if request.stage == "simulate" else {"step": step.text, "facts": [need] if need else []}
-                )
-                branches.setdefault(step.theme or "steps", []).append(item)
-        value = request.reply.model_validate(  # a chain takes the steps, a tree the branches
-            {
-                "branches": [{"theme": theme, "steps": steps} for theme, steps in branches.items()],
-                "steps": [step.text for step in recorded.steps],
-                "rewrites": list(recorded.rewrites),
-            }
-        )
-        return ChatReply(value=value, usage=Usage(calls=1), model=self.name)
+        return ChatReply(value=request.reply.model_validate(data), usage=Usage(calls=1), model=self.name)
+
+
+def _reply(stage: str, recorded: RecordedProspection) -> dict[str, Any] | None:
+    """Return what was recorded in the shape of a stage's reply; None when nothing was."""
+    match stage:
+        case "simulate" if recorded.steps:  # a chain takes the steps, a tree the branches
+            themes: dict[str, list[str]] = {}
+            for step in recorded.steps:
+                themes.setdefault(step.theme or "steps", []).append(step.text)
+            branches = [{"theme": theme, "steps": steps} for theme, steps in themes.items()]
+            return {"branches": branches, "steps": [step.text for step in recorded.steps]}
+        case "foresee" if recorded.steps:
+            return _future(recorded)
+        case "hyde" if recorded.imagined_facts:
+            return {"facts": list(recorded.imagined_facts)}
+        case "rewrite" if recorded.rewrites:
+            return {"queries": list(recorded.rewrites)}
+    return None
+
+
+def _future(recorded: RecordedProspection) -> dict[str, Any]:
+    # Recordings keep imagined facts apart from steps; which step gets which does not matter to a search.
+    themes: dict[str, list[dict[str, Any]]] = {}
+    for step, need in zip_longest(recorded.steps, recorded.imagined_facts):
+        if step is not None:
+            themes.setdefault(step.theme or "steps", []).append({"step": step.text, "facts": [need] if need else []})
+    return {
+        "branches": [{"theme": theme, "steps": steps} for theme, steps in themes.items()],
+        "rewrites": list(recorded.rewrites),
+    }

@@ -1,20 +1,20 @@
 """Language models through pydantic-ai.
 
 In goes a `ChatRequest`; out comes a value of the shape it asks for and what that cost. The endpoint is asked for
-schema-bound JSON first, then for a tool call, then for plain JSON; what it accepts is remembered. Nothing here streams,
-runs tools, or keeps a conversation between calls. Each call opens connections of its own, so one object serves any
+schema-bound JSON first, then for a tool call, then for plain JSON; what it accepts is remembered. Nothing here runs
+tools or keeps a conversation between calls. Each call opens connections of its own, so one object serves any
 event loop and needs no closing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from genai_prices import calc_price
 from pydantic import BaseModel
-from pydantic_ai.direct import model_request
+from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelQuotaExceededError, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -96,6 +96,11 @@ class PydanticAIChat:
             "prompted": True,
         }
         self._ladder = tuple(mode for mode in _LADDER if able[mode])
+        self._streams = True
+
+    async def stream(self, request: ChatRequest[ReplyT], heard: Callable[[str], None]) -> ChatReply[ReplyT]:
+        """See `StreamingChat.stream`. An endpoint that will not stream is asked without."""
+        return await self._converse(request, heard)
 
     async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
         """Ask; an unusable reply is shown to the model with what is wrong with it, a bounded number of times.
@@ -108,6 +113,9 @@ class PydanticAIChat:
             EndpointError: No answer, an error on the endpoint's side, or a request it refuses in every mode.
             BudgetExceededError: A meter around this model forbids a further attempt.
         """
+        return await self._converse(request, None)
+
+    async def _converse(self, request: ChatRequest[ReplyT], heard: Callable[[str], None] | None) -> ChatReply[ReplyT]:
         ledger = Ledger()
         question = ModelRequest(parts=[UserPromptPart(content=request.user)], instructions=request.system)
         messages: list[ModelMessage] = [question]
@@ -115,7 +123,7 @@ class PydanticAIChat:
         raw, fault = "", ReplyFault("no reply")
         async with self._model:
             for _ in range(self._endpoint.retries + 1):
-                response = await self._ask(messages, shape, ledger)
+                response = await self._ask(messages, shape, ledger, heard)
                 raw = _text(response)
                 if response.finish_reason == "length":
                     ledger.add(Usage(failed_calls=1))
@@ -136,17 +144,24 @@ class PydanticAIChat:
         ) from fault
 
     async def _ask(
-        self, messages: Sequence[ModelMessage], shape: type[BaseModel] | None, ledger: Ledger
+        self,
+        messages: Sequence[ModelMessage],
+        shape: type[BaseModel] | None,
+        ledger: Ledger,
+        heard: Callable[[str], None] | None,
     ) -> ModelResponse:
         """Make one request, in the first mode of the ladder that the endpoint accepts."""
         modes: tuple[Mode, ...] = self._ladder if shape is not None else ("text",)
         for mode in modes:
-            call = partial(self._call, messages, _parameters(mode, shape))
+            call = partial(self._call, messages, _parameters(mode, shape), heard if self._streams else None)
             try:
                 response = await attempt(call, self._endpoint, ledger)
             except AttemptFailed as failure:
                 if failure.status in _REFUSALS and mode != modes[-1]:
                     continue
+                if failure.status in _REFUSALS and heard is not None and self._streams:
+                    self._streams = False
+                    return await self._ask(messages, shape, ledger, heard)
                 raise failure.as_error(self._endpoint, ledger.usage) from failure
             if mode != "text":
                 self._ladder = modes[modes.index(mode) :]
@@ -160,11 +175,26 @@ class PydanticAIChat:
             return response
         raise AssertionError("unreachable: the last mode returns or raises")
 
-    async def _call(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
+    async def _call(
+        self,
+        messages: Sequence[ModelMessage],
+        parameters: ModelRequestParameters,
+        heard: Callable[[str], None] | None,
+    ) -> ModelResponse:
         try:
-            return await model_request(
+            if heard is None:
+                return await model_request(
+                    self._model, messages, model_settings=self._settings, model_request_parameters=parameters
+                )
+            async with model_request_stream(
                 self._model, messages, model_settings=self._settings, model_request_parameters=parameters
-            )
+            ) as events:
+                said = ""
+                async for _ in events:
+                    if (text := _text(events.get())) != said:
+                        said = text
+                        heard(text)
+                return events.get()
         except ModelHTTPError as error:
             spent = isinstance(error, ModelQuotaExceededError)
             raise AttemptFailed(

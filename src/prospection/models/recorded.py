@@ -16,12 +16,12 @@ import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from prospection.errors import ConfigError, NotRecordedError, ReplyError
-from prospection.protocols import ChatModel, ChatReply, ChatRequest
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, StreamingChat
 from prospection.serial import from_json, to_json
 from prospection.types import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["RecordedChat", "RecordingChat"]
 
@@ -140,7 +140,15 @@ class RecordingChat:
             ConfigError: The file cannot be written.
             ModelError: As the model inside.
         """
-        reply = await self._model.complete(request)
+        return await self._recorded(request, await self._model.complete(request))
+
+    async def stream(self, request: ChatRequest[ReplyT], heard: Callable[[str], None]) -> ChatReply[ReplyT]:
+        """See `StreamingChat.stream`; a model inside that cannot be read while it writes is asked without."""
+        if not isinstance(self._model, StreamingChat):
+            return await self.complete(request)
+        return await self._recorded(request, await self._model.stream(request, heard))
+
+    async def _recorded(self, request: ChatRequest[ReplyT], reply: ChatReply[ReplyT]) -> ChatReply[ReplyT]:
         line = {
             "stage": request.stage,
             "subject": request.subject,

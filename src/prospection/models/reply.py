@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
-__all__ = ["ReplyFault", "parse_reply"]
+__all__ = ["ReplyFault", "parse_partial", "parse_reply"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -61,6 +62,22 @@ def parse_reply(text: str, reply: type[ReplyT]) -> ReplyT:
     if not fitting:
         raise fault
     return cast("ReplyT", fitting[0])
+
+
+def parse_partial(text: str) -> dict[str, Any]:
+    """Return what can be read of a JSON object that is still being written; {} before it has begun.
+
+    A string, number or key that is not finished is left out; lists and objects that are not closed end where they are.
+    Nothing of it is validated: only the whole reply is what the model said.
+    """
+    start = _JSON_START.search(_without_thinking(text))
+    if start is None:
+        return {}
+    try:
+        data = from_json(_without_thinking(text)[start.start() :], allow_partial=True)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _validate(text: str, reply: type[ModelT]) -> ModelT:

@@ -5,38 +5,52 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from prospection.errors import AnswerError, ModelError
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest
-from prospection.types import Answer, Recall
+from prospection.recall.context import memory_text
+from prospection.types import Answer, Recall, Usage
 
 __all__ = ["answer", "citations"]
 
 _CITATION = re.compile(r"\[([^\[\]\s,;]+(?:\s*[,;]\s*[^\[\]\s,;]+)*)\]")
 
 
-async def answer(recalled: Recall, model: ChatModel) -> Answer:
+async def answer(recalled: Recall, model: ChatModel, *, context_tokens: int = 2000) -> Answer:
     """Ask the model for an answer that stands on what was recalled.
 
+    Args:
+        context_tokens: Size of what the model is shown of memory.
+
     Raises:
-        ModelError: No answer came.
+        AnswerError: No answer came; it carries the recall, and why is its cause.
     """
     prompt = load_prompt("answer")
     trace = recalled.trace
     inputs = {
         "query": recalled.query,
         "date": trace.at.strftime("%A, %d %B %Y"),
-        "context": recalled.context or "(nothing is known about this person yet)",
+        "facts": memory_text(recalled.facts, at=trace.at, max_tokens=context_tokens)
+        or "(nothing is known about this person yet)",
+        "outlook": recalled.summary or "(none)",
     }
-    reply = await model.complete(
-        ChatRequest(
-            stage="answer",
-            subject=f"{trace.user}: {recalled.query}",
-            system=prompt.system,
-            user=prompt.render(inputs),
-            prompt=prompt.hash,
-            reply=str,
-        )
+    request = ChatRequest(
+        stage="answer",
+        subject=f"{trace.user}: {recalled.query}",
+        system=prompt.system,
+        user=prompt.render(inputs),
+        prompt=prompt.hash,
+        reply=str,
     )
+    try:
+        reply = await model.complete(request)
+    except ModelError as error:
+        raise AnswerError(
+            f"memory was searched and {len(recalled.facts)} facts were found, but the answer could not be made: "
+            f"{error}; use the recall that this error carries",
+            recall=recalled,
+            usage=recalled.usage + (error.usage or Usage()),
+        ) from error
     return Answer(
         text=reply.value.strip(),
         citations=citations(reply.value, {item.fid for item in recalled.facts}),

@@ -1,32 +1,15 @@
-"""A trace read backwards: for a fact, how it was reached; for a recall, the tree of steps with what each one found.
+"""A trace read backwards: the tree of steps with what each one found. Pure: traces in, values out.
 
-Pure: traces in, values out.
+How a single fact was reached is `Trace.explain`; why one was not returned is `prospection.recall.why`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prospection.types import Probe, Step, Trace
+from prospection.types import Reach, Step, Trace
 
-__all__ = ["Reach", "StepFinds", "explain", "finds_by_step"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """One way in which a fact was reached: fact <- (cue <-) probe <- step <- round.
-
-    Attributes:
-        rank: Place in the probe's list, from 1.
-        step: The step the probe came from; None for the query itself.
-    """
-
-    fid: str
-    probe: Probe
-    rank: int
-    similarity: float
-    cue: str | None
-    step: Step | None
+__all__ = ["StepFinds", "finds_by_step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,20 +20,6 @@ class StepFinds:
     finds: tuple[Reach, ...]
 
 
-def explain(trace: Trace, fid: str) -> tuple[Reach, ...]:
-    """Return every way in which a fact was reached, best rank first, then highest similarity; () if it never was."""
-    steps = {step.sid: step for step in trace.steps}
-    reached = [
-        Reach(
-            fid=fid, probe=item.probe, rank=rank, similarity=similarity, cue=cue, step=steps.get(item.probe.step or "")
-        )
-        for item in trace.searches
-        for rank, (found, similarity, cue) in enumerate(item.hits, start=1)
-        if found == fid
-    ]
-    return tuple(sorted(reached, key=lambda reach: (reach.rank, -reach.similarity)))
-
-
 def finds_by_step(trace: Trace) -> tuple[StepFinds, ...]:
     """Return every imagined step in order with the returned facts that are its own, and last what only the query found.
 
@@ -59,7 +28,7 @@ def finds_by_step(trace: Trace) -> tuple[StepFinds, ...]:
     """
     own: dict[str | None, list[Reach]] = {}
     for fid, _ in trace.returned:
-        ways = explain(trace, fid)
+        ways = trace.explain(fid)
         through_steps = [way for way in ways if way.step is not None]
         if ways:
             best = (through_steps or list(ways))[0]

@@ -5,11 +5,11 @@ Each function renders a prompt, asks, and returns values. The shape of each repl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from prospection.recall.context import fact_lines
 from prospection.recall.run import Run
@@ -81,34 +81,77 @@ class Selection:
 
 
 async def foresee(
-    run: Run, query: str, known: Sequence[ScoredFact], *, branches: int, steps: int, needs: int, rewrites: int
+    run: Run,
+    query: str,
+    known: Sequence[ScoredFact],
+    *,
+    branches: int,
+    steps: int,
+    needs: int,
+    rewrites: int,
+    early: Callable[[Future], Awaitable[None]] | None = None,
 ) -> Future:
-    """Imagine the request's future in one call: a tree of steps, the facts each would want to know, and rewrites."""
+    """Imagine the request's future in one call: a tree of steps, the facts each would want to know, and rewrites.
+
+    Args:
+        early: Called with what is finished of the future while the model is still writing, where that can be had.
+    """
+
+    def future(reply: ImaginedFuture) -> Future:
+        pairs = [(branch.theme, item) for branch in reply.branches[:branches] for item in branch.steps[:steps]]
+        return Future(
+            steps=tuple(
+                Step(
+                    sid=f"s{run.round}.{n}",
+                    text=item.step,
+                    theme=theme,
+                    round=run.round,
+                    needs=tuple(item.facts[:needs]),
+                )
+                for n, (theme, item) in enumerate(pairs, start=1)
+            ),
+            rewrites=tuple(reply.rewrites[:rewrites]),
+        )
+
+    async def partial(data: Mapping[str, Any]) -> None:
+        if early is not None and (begun := _begun(data)) is not None:
+            so_far = future(begun)
+            run.tell_steps(so_far.steps)
+            await early(so_far)
+
     shape = (
         f"{branches} branches of {steps} steps, {needs} imagined fact{'' if needs == 1 else 's'} for each step, "
         f"and {rewrites} rewrites"
     )
     inputs = {"query": query, "date": _date(run), "facts": fact_lines(known), "shape": shape}
-    reply = await run.ask("foresee", ImaginedFuture, inputs)
-    pairs = [(branch.theme, item) for branch in reply.branches[:branches] for item in branch.steps[:steps]]
-    return Future(
-        steps=tuple(
-            Step(sid=f"s{run.round}.{n}", text=item.step, theme=theme, round=run.round, needs=tuple(item.facts[:needs]))
-            for n, (theme, item) in enumerate(pairs, start=1)
-        ),
-        rewrites=tuple(reply.rewrites[:rewrites]),
-    )
+    return future(await run.ask("foresee", ImaginedFuture, inputs, partial=partial))
 
 
 async def select(
-    run: Run, query: str, pool: Sequence[ScoredFact], *, chosen: Sequence[ScoredFact], steps: Sequence[Step]
+    run: Run,
+    query: str,
+    pool: Sequence[ScoredFact],
+    *,
+    chosen: Sequence[ScoredFact] = (),
+    steps: Sequence[Step] = (),
+    part: str | None = None,
 ) -> Selection:
     """Choose from the pool what the answer has to respect, and name what is still missing.
 
     Args:
         pool: Candidates that the model has not seen yet.
         chosen: What earlier rounds chose; shown, and not to be chosen again.
+        part: Which of several selections side by side this is.
     """
+    facts = {item.fid: item.fact for item in pool}
+
+    async def partial(data: Mapping[str, Any]) -> None:
+        said = [item for item in data.get("selected") or [] if isinstance(item, dict)]
+        picked = [
+            (facts.get(str(item["id"]).strip("[]")), str(item["why"])) for item in said if {"id", "why"} <= item.keys()
+        ]
+        run.tell_chosen([ScoredFact(fact=fact, score=1.0, reason=why) for fact, why in picked if fact is not None])
+
     inputs = {
         "query": query,
         "date": _date(run),
@@ -116,14 +159,32 @@ async def select(
         "chosen": fact_lines(chosen),
         "steps": "\n".join(f"- {step.text}" for step in steps) or "(none)",
     }
-    reply = await run.ask("select", SelectionReply, inputs)
-    facts = {item.fid: item.fact for item in pool}
+    reply = await run.ask("select", SelectionReply, inputs, part=part, partial=partial)
     picked = {item.id.strip("[]"): item.why for item in reply.selected}
+    chosen_now = tuple((facts[fid], why) for fid, why in picked.items() if fid in facts)
+    run.tell_chosen([ScoredFact(fact=fact, score=1.0, reason=why) for fact, why in chosen_now])
     return Selection(
-        facts=tuple((facts[fid], why) for fid, why in picked.items() if fid in facts),
+        facts=chosen_now,
         open_needs=tuple(dict.fromkeys(reply.open_needs)),
         outlook=reply.outlook.strip(),
     )
+
+
+def _begun(data: Mapping[str, Any]) -> ImaginedFuture | None:
+    """Return what is finished of a reply that is still being written, step by step; None when nothing is."""
+    found = data.get("branches")
+    branches = [dict(item) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    for branch in branches:
+        steps = branch.get("steps")
+        branch["steps"] = list(steps) if isinstance(steps, list) else []
+    if branches and "rewrites" not in data:
+        branches[-1]["steps"].pop() if branches[-1]["steps"] else None
+    try:
+        return ImaginedFuture.model_validate(
+            {"branches": [item for item in branches if item["steps"]], "rewrites": data.get("rewrites", [])}
+        )
+    except ValidationError:
+        return None
 
 
 def _date(run: Run) -> str:

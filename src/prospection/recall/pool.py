@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from prospection.recall.signals import Candidates
 from prospection.search.fusion import fuse_scores
 from prospection.search.interleave import interleave
 from prospection.types import Fact, Hit, ScoredFact
 
-__all__ = ["fuse_hits", "interleave_hits"]
+__all__ = ["fuse_hits", "interleave_hits", "mean_hits"]
 
 
 def interleave_hits(lists: Sequence[Sequence[Hit]]) -> tuple[ScoredFact, ...]:
@@ -54,6 +55,25 @@ def fuse_hits(dense: Sequence[Hit], lexical: Sequence[Hit], *, lexical_weight: f
         lexical_weight=lexical_weight,
     )
     scored = (ScoredFact(fact=fact, score=float(score)) for fact, score in zip(facts.values(), scores, strict=True))
+    return tuple(sorted(scored, key=lambda item: (-item.score, item.fid)))
+
+
+def mean_hits(lists: Sequence[Sequence[Hit]], *, weights: Sequence[float] | None = None) -> tuple[ScoredFact, ...]:
+    """Order facts by the weighted sum of what the lists say of them; by the mean where no weights are given.
+
+    With unit vectors this is the search with the weighted sum of the probes' vectors.
+
+    Args:
+        lists: One list for each probe. A fact that one does not hold is taken to be as near as its last.
+
+    Returns:
+        Facts with the sum as score; ties by id.
+    """
+    candidates = Candidates(lists)
+    shares = weights if weights is not None else [1.0 / len(lists)] * len(lists)
+    total = sum((share * candidates.scores(hits) for share, hits in zip(shares, lists, strict=True)), np.float32(0.0))
+    scores = np.broadcast_to(total, len(candidates))
+    scored = (ScoredFact(fact=fact, score=float(score)) for fact, score in zip(candidates.facts, scores, strict=True))
     return tuple(sorted(scored, key=lambda item: (-item.score, item.fid)))
 
 

@@ -17,7 +17,7 @@ from prospection.errors import ConversationError
 from prospection.remember.instants import parse_instant, zone_named
 from prospection.types import Message, Role, Session, aware_utc
 
-__all__ = ["Transcript", "as_session", "default_session_id", "parse_file", "parse_messages"]
+__all__ = ["Transcript", "as_session", "default_session_id", "parse_file", "parse_messages", "parse_value"]
 
 _ROLES: Mapping[str, Role] = {
     "user": "user",
@@ -121,7 +121,15 @@ def parse_file(text: str, *, zone: tzinfo = UTC) -> list[Transcript]:
     Raises:
         ConversationError: The text is none of these, or a conversation in it cannot be used.
     """
-    data = _load(text)
+    return parse_value(_load(text), zone=zone)
+
+
+def parse_value(data: object, *, zone: tzinfo = UTC) -> list[Transcript]:
+    """Read the conversations of a JSON value, as `parse_file` does those of a text.
+
+    Raises:
+        ConversationError: It is none, or a conversation in it cannot be used.
+    """
     if isinstance(data, Mapping) and isinstance(data.get("sessions"), list):
         data = data["sessions"]
         if not data:

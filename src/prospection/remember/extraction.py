@@ -7,7 +7,6 @@ plausible. What cannot be verified is left out of the fact, never the fact itsel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from typing import Annotated
@@ -21,7 +20,8 @@ from prospection.protocols import ChatModel, ChatRequest
 from prospection.remember.event_times import interval
 from prospection.remember.parts import Part, cut_into_parts, halves
 from prospection.remember.quotes import find_quote
-from prospection.types import Candidate, Cue, EventTime, FactType, Message, Precision, Session, Source
+from prospection.remember.replies import distinct_texts, plain, plain_cues
+from prospection.types import Candidate, EventTime, FactType, Message, Precision, Session, Source
 
 __all__ = ["ExtractedFact", "ExtractedTime", "Extraction", "extract_by_model"]
 
@@ -134,19 +134,19 @@ def _candidate(
     fact: ExtractedFact, session: Session, messages: Sequence[Message], places: Sequence[int], cues: int
 ) -> Candidate:
     return Candidate(
-        info=_plain(fact.info),
+        info=plain(fact.info),
         type=fact.type,
-        related_entities=_distinct(fact.entities),
+        related_entities=distinct_texts(fact.entities),
         provenance=(_source(fact, session, messages, places),),
         event_time=_event_time(fact.time, session),
-        cues=tuple(Cue(text=text) for text in _distinct(fact.cues)[:cues]),
+        cues=plain_cues(fact.cues, cues),
     )
 
 
 def _source(fact: ExtractedFact, session: Session, messages: Sequence[Message], places: Sequence[int]) -> Source:
     """Find the words in the message the model names, or else in another one of the person's messages of this part."""
     named = [place for place in places if place == fact.message][:1]
-    quote = _plain(fact.quote or "")
+    quote = plain(fact.quote or "")
     for place in [*named, *(place for place in dict.fromkeys(places) if place not in named)]:
         if quote and (words := find_quote(quote, messages[place].content)):
             return Source(session=session.id, message=place, quote=words)
@@ -157,17 +157,6 @@ def _event_time(time: ExtractedTime | None, session: Session) -> EventTime | Non
     if time is None:
         return None
     return interval(time.start, time.end, precision=time.precision, said=session.at, zone=_zone(session))
-
-
-def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
-    plain = (_plain(text) for text in texts)
-    return tuple(dict.fromkeys(text for text in plain if text))
-
-
-def _plain(text: str) -> str:
-    """Undo the escaping of the prompt where the model copied it, and put white space in order."""
-    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return re.sub(r"\s+", " ", text).strip()
 
 
 def _zone(session: Session) -> tzinfo:

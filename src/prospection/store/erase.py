@@ -2,8 +2,9 @@
 
 Two steps. The erasing functions run inside the caller's transaction and return counts. `scrub` runs outside of one and
 makes what was deleted unreadable in the file, its log and the word index. Between them a mark stands in the database,
-so that a scrub that was cut short is made up for by the next one. Nothing that was replaced becomes current again by
-an erasure.
+so that a scrub that was cut short is made up for by the next one. Nothing that a later statement replaced becomes
+current again by an erasure. A merge holds the words of others: it goes with the first of them that goes, and the rest
+are current again.
 """
 
 from __future__ import annotations
@@ -12,22 +13,25 @@ import json
 import sqlite3
 
 from prospection.errors import StoreError
+from prospection.store import spending
 from prospection.store.intake import echo
+from prospection.store.merges import release, with_merges
 from prospection.store.rows import User
 from prospection.types import Erased
 
-__all__ = ["erase_fact", "erase_session", "erase_user", "scrub"]
+__all__ = ["erase_fact", "erase_rows", "erase_session", "erase_user", "scrub", "start_afresh"]
 
 
 def erase_user(connection: sqlite3.Connection, user: User) -> Erased:
     """Erase everything a user has, and the user."""
     everything = [row[0] for row in connection.execute("SELECT fact FROM facts WHERE uid = ?", (user.uid,))]
-    facts = _erase_facts(connection, user.uid, everything)
+    facts = erase_rows(connection, user.uid, everything)
     messages = connection.execute(
         "DELETE FROM messages WHERE sid IN (SELECT sid FROM sessions WHERE uid = ?)", (user.uid,)
     ).rowcount
     sessions = connection.execute("DELETE FROM sessions WHERE uid = ?", (user.uid,)).rowcount
     traces = connection.execute("DELETE FROM traces WHERE uid = ?", (user.uid,)).rowcount
+    spending.disown(connection, user.uid)
     connection.execute("DELETE FROM users WHERE uid = ?", (user.uid,))
     _mark(connection)
     return _sum(facts, Erased(sessions=sessions, messages=messages, traces=traces))
@@ -40,7 +44,9 @@ def erase_session(connection: sqlite3.Connection, user: User, name: str) -> Eras
         "SELECT fact FROM sources WHERE uid = ?1 GROUP BY fact HAVING sum(session = ?2) > 0 AND sum(session != ?2) = 0",
         key,
     ).fetchall()
-    facts = _erase_facts(connection, user.uid, [row[0] for row in alone])
+    chosen = with_merges(connection, user.uid, [row[0] for row in alone])
+    release(connection, user.uid, chosen)
+    facts = erase_rows(connection, user.uid, chosen)
     messages = connection.execute(
         "DELETE FROM messages WHERE sid IN (SELECT sid FROM sessions WHERE uid = ? AND name = ?)", key
     ).rowcount
@@ -53,7 +59,7 @@ def erase_session(connection: sqlite3.Connection, user: User, name: str) -> Eras
         " WHERE uid = ?1 AND fact = ?2",
         [(user.uid, fact) for (fact,) in others],
     )
-    _start_afresh(connection, user.uid)
+    start_afresh(connection, user.uid)
     _mark(connection)
     return _sum(facts, Erased(sessions=sessions, messages=messages))
 
@@ -70,10 +76,11 @@ def erase_fact(connection: sqlite3.Connection, user: User, fact: int) -> Erased:
         " SELECT fact FROM chain",
         (user.uid, fact),
     ).fetchall()
-    chosen = [row[0] for row in versions]
+    chosen = with_merges(connection, user.uid, [row[0] for row in versions])
+    release(connection, user.uid, chosen)
     messages = _blank_messages(connection, user.uid, chosen)
-    facts = _erase_facts(connection, user.uid, chosen)
-    _start_afresh(connection, user.uid)
+    facts = erase_rows(connection, user.uid, chosen)
+    start_afresh(connection, user.uid)
     _mark(connection)
     return _sum(facts, Erased(messages=messages))
 
@@ -98,7 +105,8 @@ def scrub(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM unscrubbed")
 
 
-def _erase_facts(connection: sqlite3.Connection, uid: int, facts: list[int]) -> Erased:
+def erase_rows(connection: sqlite3.Connection, uid: int, facts: list[int]) -> Erased:
+    """Delete these facts and all that hangs on them; see `merges` for what was merged from or into them."""
     chosen = (uid, json.dumps(facts))
     traces = connection.execute(
         # A trace lists every fact it reached. Texts are compared too: a model may have been shown an older version.
@@ -154,7 +162,8 @@ def _blank_messages(connection: sqlite3.Connection, uid: int, facts: list[int]) 
     return len(spans)
 
 
-def _start_afresh(connection: sqlite3.Connection, uid: int) -> None:
+def start_afresh(connection: sqlite3.Connection, uid: int) -> None:
+    """Have every cache load the user anew."""
     connection.execute("UPDATE users SET revision = revision + 1, generation = revision + 1 WHERE uid = ?", (uid,))
 
 

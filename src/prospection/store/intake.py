@@ -1,4 +1,4 @@
-"""Sessions: durable intake, claims, outcomes.
+"""Sessions: durable intake, and reading them back. Who extracts them and when is `queue`'s to say.
 
 Functions over a connection that is in a transaction; the caller commits. Never looks into what messages say.
 """
@@ -8,16 +8,15 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Any
 
-from prospection.errors import InputError, StoreError
+from prospection.errors import InputError
 from prospection.store.rows import User, find_user, instant, microseconds
-from prospection.types import Message, Session, SessionRecord, SessionState
+from prospection.types import BY_HAND, Message, Session, SessionRecord, SessionState
 
-__all__ = ["claim", "echo", "fail", "list_sessions", "load_session", "new_messages", "put", "user_for_writing"]
+__all__ = ["check_name", "echo", "list_sessions", "load_session", "new_messages", "put", "user_for_writing"]
 
-_COLUMNS = "sid, name, at, zone, state, extracted, attempts, reason, raw"
+_COLUMNS = "sid, name, at, zone, state, extracted, attempts, due, reason, raw"
 
 
 def user_for_writing(connection: sqlite3.Connection, name: str) -> User:
@@ -35,11 +34,29 @@ def user_for_writing(connection: sqlite3.Connection, name: str) -> User:
     return user
 
 
+def check_name(session_id: str) -> None:
+    """Refuse the name under which facts by hand are kept.
+
+    Raises:
+        InputError: It is that name.
+    """
+    if session_id == BY_HAND:
+        raise InputError(
+            f"no conversation can be named {BY_HAND!r}, which stands for facts by hand; choose another one"
+        )
+
+
 def put(connection: sqlite3.Connection, uid: int, session: Session) -> SessionRecord:
-    """Store a session, or append to it the messages it does not hold yet. Time and zone stay as first given."""
+    """Store a session, or append to it the messages it does not hold yet. Time and zone stay as first given.
+
+    Raises:
+        InputError: It bears the name under which facts by hand are kept.
+    """
+    check_name(session.id)
     key = (uid, session.id)
     connection.execute(
-        "INSERT INTO sessions (uid, name, at, zone, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT (uid, name) DO NOTHING",
+        "INSERT INTO sessions (uid, name, at, zone, state, due) VALUES (?, ?, ?, ?, ?, 0)"
+        " ON CONFLICT (uid, name) DO NOTHING",
         (*key, microseconds(session.at), session.zone, SessionState.PENDING),
     )
     (sid,) = connection.execute("SELECT sid FROM sessions WHERE uid = ? AND name = ?", key).fetchone()
@@ -60,7 +77,7 @@ def put(connection: sqlite3.Connection, uid: int, session: Session) -> SessionRe
     if new:
         # Whoever is extracting now keeps its claim; `finish` then sees that messages are left.
         connection.execute(
-            "UPDATE sessions SET state = ? WHERE sid = ? AND state != ?",
+            "UPDATE sessions SET state = ?, due = 0, attempts = 0 WHERE sid = ? AND state != ?",
             (SessionState.PENDING, sid, SessionState.EXTRACTING),
         )
     return _one(connection, uid, session.id)
@@ -86,33 +103,6 @@ def new_messages(held: Sequence[int], sent: Sequence[Message]) -> tuple[Message,
 def echo(role: str, content: str, name: str | None) -> int:
     """Return 32 bits that tell a message from its neighbours and from which it cannot be read back."""
     return zlib.crc32("\x1f".join((role, name or "", content)).encode("utf-8", "surrogatepass"))
-
-
-def claim(connection: sqlite3.Connection, uid: int, name: str, now: datetime, lease: float) -> SessionRecord | None:
-    """Take a session for extraction; None when it is done, unknown, or held by somebody whose lease still runs."""
-    began = microseconds(now)
-    taken = connection.execute(
-        "UPDATE sessions SET state = 'extracting', attempts = attempts + 1, leased_until = ?, reason = NULL, raw = NULL"
-        " WHERE uid = ? AND name = ?"
-        " AND (state IN ('pending', 'failed') OR (state = 'extracting' AND leased_until <= ?))",
-        (began + int(lease * 1_000_000), uid, name, began),
-    )
-    return _one(connection, uid, name) if taken.rowcount else None
-
-
-def fail(connection: sqlite3.Connection, uid: int, name: str, reason: str, raw: str | None) -> None:
-    """Mark a session as failed, unless somebody else has finished it meanwhile.
-
-    Raises:
-        StoreError: There is no such session.
-    """
-    if load_session(connection, uid, name) is None:
-        raise StoreError(f"there is no session {name!r} to mark as failed")
-    connection.execute(
-        "UPDATE sessions SET state = 'failed', leased_until = NULL, reason = ?, raw = ?"
-        " WHERE uid = ? AND name = ? AND state != 'done'",
-        (reason, raw, uid, name),
-    )
 
 
 def load_session(connection: sqlite3.Connection, uid: int, name: str) -> SessionRecord | None:
@@ -156,20 +146,24 @@ def _one(connection: sqlite3.Connection, uid: int, name: str) -> SessionRecord:
 
 
 def _record(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionRecord:
-    sid, name, at, zone, state, extracted, attempts, reason, raw = row
-    messages = tuple(
-        Message(role=role, content=content, name=speaker, at=instant(when), recalled=bool(recalled))
-        for role, content, speaker, when, recalled in connection.execute(
-            "SELECT role, content, name, at, recalled FROM messages WHERE sid = ? ORDER BY position", (sid,)
-        )
-    )
+    sid, name, at, zone, state, extracted, attempts, due, reason, raw = row
+    messages: list[Message] = []
+    erased: list[tuple[int, int]] = []
+    for role, content, speaker, when, recalled, kept in connection.execute(
+        "SELECT role, content, name, at, recalled, echo FROM messages WHERE sid = ? ORDER BY position", (sid,)
+    ):
+        if kept is not None:
+            erased.append((len(messages), kept))
+        messages.append(Message(role=role, content=content, name=speaker, at=instant(when), recalled=bool(recalled)))
     began = instant(at)
     assert began is not None  # noqa: S101 - the column is NOT NULL
     return SessionRecord(
-        session=Session(id=name, at=began, messages=messages, zone=zone),
+        session=Session(id=name, at=began, messages=tuple(messages), zone=zone),
         state=SessionState(state),
         extracted=extracted,
         attempts=attempts,
+        retry_at=instant(due) if state == SessionState.FAILED else None,
         reason=reason,
         raw=raw,
+        erased=tuple(erased),
     )

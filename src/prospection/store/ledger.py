@@ -1,27 +1,42 @@
-"""What a session's extraction proposes, carried out on the user's facts.
+"""What a session's extraction proposes, or a person's hand, carried out on the user's facts.
 
 Operations go in, the numbers of the facts they came to come out. Runs inside the caller's transaction. Destroys
-nothing: a revision closes the old fact's interval and leaves it as history.
+nothing that was said: a revision closes the old fact's interval and leaves it as history.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from prospection.errors import ConflictError, StoreError
-from prospection.search.lexical import index_terms, normalise, query_terms
-from prospection.store.rows import User, fid, load_facts, microseconds, number
-from prospection.store.vectors import Encoder, pack, register_encoder
-from prospection.types import Add, Candidate, Fact, Operation, Reinforce, SessionState, Source, Vectors
+from prospection.store.erase import erase_rows, start_afresh
+from prospection.store.fact_rows import digest, write_cues, write_fact, write_sources, write_vectors
+from prospection.store.merges import is_merge, release
+from prospection.store.rows import User, fid, instant, load_facts, number
+from prospection.store.vectors import Encoder, pack
+from prospection.types import (
+    BY_HAND,
+    Candidate,
+    Close,
+    Consolidated,
+    Edit,
+    Fact,
+    Operation,
+    Pin,
+    Recue,
+    Reinforce,
+    Revise,
+    SessionState,
+    Source,
+    Unmerge,
+    Vectors,
+)
 
-__all__ = ["finish"]
+__all__ = ["edit", "finish"]
 
 _SourceRow = tuple[str, int | None, str | None]
 
@@ -33,12 +48,17 @@ def finish(
     operations: Sequence[Operation],
     *,
     extracted: int,
+    since: int | None,
     encoder: Encoder | None,
 ) -> tuple[Fact, ...]:
     """Carry out the operations and close the extraction of the session's first `extracted` messages.
 
+    Args:
+        since: How many messages were extracted when the work began; None: it does not matter.
+
     Raises:
-        ConflictError: A fact to change is not current any more, or the session has been finished by somebody else.
+        ConflictError: A fact to change is not current any more or pinned, or the session has been finished by
+            somebody else.
         StoreError: There is no such session or not that many messages, or the store was opened without an encoder.
     """
     row = connection.execute(
@@ -47,7 +67,7 @@ def finish(
     if row is None:
         raise StoreError(f"there is no session {session!r} to finish; store it first")
     sid, at, state, before = row
-    if state == SessionState.DONE:
+    if state == SessionState.DONE or since not in (None, before):
         raise ConflictError(f"session {session!r} has been finished by somebody else; nothing was stored twice")
     (messages,) = connection.execute("SELECT count(*) FROM messages WHERE sid = ?", (sid,)).fetchone()
     if extracted > messages:
@@ -55,15 +75,31 @@ def finish(
     ledger = _Ledger(connection, user.uid, session, at, encoder, user.revision + 1, user.facts)
     changed = [ledger.carry_out(operation) for operation in operations]
     if changed:
-        connection.execute(
-            "UPDATE users SET facts = ?, revision = ? WHERE uid = ?", (ledger.last, ledger.revision, user.uid)
-        )
+        ledger.close()
     extracted = max(extracted, before)
     connection.execute(
-        "UPDATE sessions SET state = ?, extracted = ?, attempts = 0, leased_until = NULL, reason = NULL, raw = NULL"
-        " WHERE sid = ?",
-        (SessionState.DONE if extracted == messages else SessionState.PENDING, extracted, sid),
+        "UPDATE sessions SET state = ?, due = ?, extracted = ?, attempts = 0, reason = NULL, raw = NULL WHERE sid = ?",
+        ((SessionState.DONE, None) if extracted == messages else (SessionState.PENDING, 0)) + (extracted, sid),
     )
+    facts = load_facts(connection, user.uid, changed)
+    return tuple(facts[fact] for fact in changed)
+
+
+def edit(
+    connection: sqlite3.Connection, user: User, edits: Sequence[Edit], *, at: int, encoder: Encoder | None
+) -> tuple[Fact, ...]:
+    """Carry out what comes from no conversation.
+
+    Args:
+        at: When, in microseconds.
+
+    Raises:
+        ConflictError: A fact to change is not current any more, or pinned, or no merge.
+        StoreError: The store was opened without an encoder.
+    """
+    ledger = _Ledger(connection, user.uid, BY_HAND, at, encoder, user.revision + 1, user.facts)
+    changed = [fact for each in edits for fact in ledger.edit(each)]
+    ledger.close()
     facts = load_facts(connection, user.uid, changed)
     return tuple(facts[fact] for fact in changed)
 
@@ -79,28 +115,117 @@ class _Ledger:
     encoder: Encoder | None
     revision: int
     last: int
+    afresh: bool = False
+
+    def close(self) -> None:
+        self.connection.execute(
+            "UPDATE users SET facts = ?, revision = ? WHERE uid = ?", (self.last, self.revision, self.uid)
+        )
+        if self.afresh:
+            start_afresh(self.connection, self.uid)
+
+    def edit(self, edit: Edit) -> list[int]:
+        match edit:
+            case Close():
+                return [self._end([self._current(edit.fid)], None)]
+            case Pin():
+                return [self._pin(self._current(edit.fid), pinned=edit.pinned)]
+            case Recue():
+                return [self._recue(self._current(edit.fid), edit)]
+            case Unmerge():
+                return self._unmerge(self._current(edit.fid))
+            case Consolidated():
+                self.connection.execute(
+                    "UPDATE users SET consolidated = max(consolidated, ?) WHERE uid = ?",
+                    (number(edit.fid) or 0, self.uid),
+                )
+                return []
+            case _:
+                return [self.carry_out(edit)]
 
     def carry_out(self, operation: Operation) -> int:
         if isinstance(operation, Reinforce):
             return self._reinforce(self._current(operation.fid), operation.provenance)
+        if isinstance(operation, Revise):
+            return self._revise(operation)
         candidate = operation.candidate
-        if isinstance(operation, Add):
-            row = self.connection.execute(
-                "SELECT fact FROM facts WHERE uid = ? AND digest = ? AND valid_until IS NULL",
-                (self.uid, _digest(candidate.info)),
-            ).fetchone()
-            if row:
-                return self._reinforce(row[0], candidate.provenance)
-            return self._add(candidate, operation.vector, operation.cue_vectors)
+        twin = self._twin(candidate.info)
+        if twin is None:
+            new = self._add(candidate, operation.vector, operation.cue_vectors)
+            self._keep_sources(new, candidate.provenance, {})
+            return new
+        if candidate.pinned:
+            self._pin(twin, pinned=True)
+        return self._reinforce(twin, candidate.provenance)
+
+    def _revise(self, operation: Revise) -> int:
+        candidate = operation.candidate
         replaced = [self._current(old) for old in dict.fromkeys(operation.fids)]
+        pinned = [fact for fact in replaced if self._is_pinned(fact)]
+        if pinned and not candidate.pinned:
+            raise ConflictError(
+                f"fact {fid(pinned[0])!r} is pinned and only a person may replace it; leave it as it is"
+            )
+        twin = self._twin(candidate.info)
+        if twin is not None and twin not in replaced:  # what is said already is not said twice
+            replaced.append(twin)
+            candidate = replace(candidate, pinned=candidate.pinned or self._is_pinned(twin))
+        for part in operation.parts:
+            replaced.append(self._add(part.candidate, part.vector, part.cue_vectors))
+            self._keep_sources(self.last, part.candidate.provenance, {})
         new = self._add(candidate, operation.vector, operation.cue_vectors)
+        merges = len(replaced) > 1 and (bool(operation.parts) or self.session == BY_HAND)
+        if candidate.provenance or not merges:
+            self._keep_sources(new, candidate.provenance, {})
+        self._end(replaced, new)
+        return new
+
+    def _end(self, facts: Sequence[int], successor: int | None) -> int:
         self.connection.executemany(
             # A session may be older than the fact it revises; an interval never ends before it begins.
             "UPDATE facts SET valid_until = max(valid_from, ?), superseded_by = ?, revision = ?"
             " WHERE uid = ? AND fact = ?",
-            [(self.at, new, self.revision, self.uid, old) for old in replaced],
+            [(self.at, successor, self.revision, self.uid, fact) for fact in facts],
         )
-        return new
+        return facts[0]
+
+    def _pin(self, fact: int, *, pinned: bool) -> int:
+        self.connection.execute(
+            "UPDATE facts SET pinned = ?, revision = ? WHERE uid = ? AND fact = ?",
+            (pinned, self.revision, self.uid, fact),
+        )
+        return fact
+
+    def _is_pinned(self, fact: int) -> bool:
+        row = self.connection.execute("SELECT pinned FROM facts WHERE uid = ? AND fact = ?", (self.uid, fact))
+        return bool(row.fetchone()[0])
+
+    def _recue(self, fact: int, edit: Recue) -> int:
+        encoder, blobs = self._packed(edit.cue_vectors, f"the cues of {edit.fid!r}")
+        if len(blobs) != len(edit.cues):
+            raise StoreError(
+                f"{len(edit.cues)} cues of fact {edit.fid!r} came with {len(blobs)} vectors; give one for each"
+            )
+        self.connection.execute("DELETE FROM vectors WHERE uid = ? AND fact = ? AND cue > 0", (self.uid, fact))
+        self.connection.execute("DELETE FROM cues WHERE uid = ? AND fact = ?", (self.uid, fact))
+        write_cues(self.connection, self.uid, fact, edit.cues)
+        write_vectors(self.connection, self.uid, fact, encoder, blobs, start=1)
+        self.afresh = True
+        return fact
+
+    def _unmerge(self, fact: int) -> list[int]:
+        if not is_merge(self.connection, self.uid, fact):
+            raise ConflictError(f"fact {fid(fact)!r} was not merged from others, so there is nothing to take back")
+        released = release(self.connection, self.uid, [fact])
+        erase_rows(self.connection, self.uid, [fact])
+        self.afresh = True
+        return released
+
+    def _twin(self, info: str) -> int | None:
+        row = self.connection.execute(
+            "SELECT fact FROM facts WHERE uid = ? AND digest = ? AND valid_until IS NULL", (self.uid, digest(info))
+        ).fetchone()
+        return None if row is None else int(row[0])
 
     def _current(self, fact_id: str) -> int:
         fact = number(fact_id)
@@ -110,15 +235,13 @@ class _Ledger:
         if fact is None or row is None:
             raise ConflictError(f"fact {fact_id!r} does not exist any more; read the facts again and decide anew")
         if row[1] is not None:
-            successor = "" if row[0] is None else f" by {fid(row[0])!r}"
-            raise ConflictError(f"fact {fact_id!r} has been replaced{successor}; read the facts again and decide anew")
+            what = "removed" if row[0] is None else f"replaced by {fid(row[0])!r}"
+            raise ConflictError(f"fact {fact_id!r} has been {what}; read the facts again and decide anew")
         return fact
 
     def _add(self, candidate: Candidate, vector: Vectors, cue_vectors: Vectors) -> int:
-        if self.encoder is None:
-            raise StoreError("facts need vectors and this store was opened without an encoder; open it with one")
-        blobs = pack(np.atleast_2d(vector), self.encoder, f"fact {candidate.info!r}")
-        cue_blobs = pack(cue_vectors, self.encoder, f"the cues of {candidate.info!r}")
+        encoder, blobs = self._packed(np.atleast_2d(vector), f"fact {candidate.info!r}")
+        _, cue_blobs = self._packed(cue_vectors, f"the cues of {candidate.info!r}")
         if len(blobs) != 1 or len(cue_blobs) != len(candidate.cues):
             raise StoreError(
                 f"fact {candidate.info!r} with {len(candidate.cues)} cues came with {len(blobs)} and {len(cue_blobs)} "
@@ -126,39 +249,28 @@ class _Ledger:
             )
         self.last += 1
         self._insert_fact(candidate)
-        self.connection.executemany(
-            "INSERT INTO cues (uid, fact, cue, text, weight) VALUES (?, ?, ?, ?, ?)",
-            [(self.uid, self.last, n, cue.text, cue.weight) for n, cue in enumerate(candidate.cues, start=1)],
-        )
-        encoder = register_encoder(self.connection, self.encoder)
-        self.connection.executemany(
-            "INSERT INTO vectors (uid, encoder, fact, cue, vector) VALUES (?, ?, ?, ?, ?)",
-            [(self.uid, encoder, self.last, n, blob) for n, blob in enumerate([*blobs, *cue_blobs])],
-        )
-        self._keep_sources(self.last, candidate.provenance, {})
+        write_cues(self.connection, self.uid, self.last, candidate.cues)
+        write_vectors(self.connection, self.uid, self.last, encoder, [*blobs, *cue_blobs], start=0)
         return self.last
 
+    def _packed(self, vectors: Vectors, what: str) -> tuple[Encoder, list[bytes]]:
+        if self.encoder is None:
+            raise StoreError("facts need vectors and this store was opened without an encoder; open it with one")
+        return self.encoder, pack(vectors, self.encoder, what)
+
     def _insert_fact(self, candidate: Candidate) -> None:
-        event: tuple[Any, ...] = (None, None, None, None)
-        if candidate.event_time is not None:
-            event = (
-                *map(microseconds, (candidate.event_time.start, candidate.event_time.end)),
-                candidate.event_time.precision,
-                candidate.event_time.zone,
-            )
-        row = self.connection.execute(
-            "INSERT INTO facts (uid, fact, info, digest, words, type, entities, said_at, event_start, event_end,"
-            " event_precision, event_zone, valid_from, revision)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(self.uid, self.last, candidate.info, _digest(candidate.info), len(query_terms(candidate.info))),
-                *(candidate.type, json.dumps(candidate.related_entities, ensure_ascii=False), self.at),
-                *event,
-                *(self.at, self.revision),
-            ),
+        said_at = instant(self.at)
+        fact = Fact(
+            fid=fid(self.last),
+            info=candidate.info,
+            type=candidate.type,
+            related_entities=candidate.related_entities,
+            said_at=said_at,
+            event_time=candidate.event_time,
+            valid_from=said_at,
+            pinned=candidate.pinned,
         )
-        terms = " ".join(f"{self.uid}_{term}" for term in index_terms(candidate.info))
-        self.connection.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (row.lastrowid, terms))
+        write_fact(self.connection, self.uid, fact, self.revision)
 
     def _reinforce(self, fact: int, provenance: Sequence[Source]) -> int:
         held = {
@@ -178,16 +290,10 @@ class _Ledger:
         if not provenance and any(session == self.session for session, _, _ in held):
             return
         # A fact that names no source stands on the session that brought it.
-        wanted = [(s.session, s.message, s.quote) for s in provenance] or [(self.session, None, None)]
-        new = [source for source in dict.fromkeys(wanted) if source not in held]
-        self.connection.executemany(
-            "INSERT INTO sources (uid, fact, position, session, message, quote) VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (self.uid, fact, place, *source)
-                for place, source in enumerate(new, start=max(held.values(), default=0) + 1)
-            ],
-        )
+        wanted = provenance or [Source(session=self.session)]
+        new = [source for source in dict.fromkeys(wanted) if _row(source) not in held]
+        write_sources(self.connection, self.uid, fact, new, start=max(held.values(), default=0) + 1)
 
 
-def _digest(info: str) -> bytes:
-    return hashlib.blake2b(normalise(info).encode(), digest_size=16).digest()
+def _row(source: Source) -> _SourceRow:
+    return source.session, source.message, source.quote

@@ -66,8 +66,11 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
     chosen = (uid, json.dumps(list(facts)))
     sources: dict[int, list[Source]] = defaultdict(list)
     for fact, session, message, quote in connection.execute(
-        "SELECT fact, session, message, quote FROM sources"
-        " WHERE uid = ? AND fact IN (SELECT value FROM json_each(?)) ORDER BY fact, position",
+        # A row stands at the fact that was said; what replaced it inherits it.
+        "WITH RECURSIVE line (fact, origin) AS (SELECT value, value FROM json_each(?2)"
+        " UNION SELECT line.fact, f.fact FROM line JOIN facts f ON f.uid = ?1 AND f.superseded_by = line.origin)"
+        " SELECT line.fact, s.session, s.message, s.quote FROM line JOIN sources s"
+        " ON s.uid = ?1 AND s.fact = line.origin ORDER BY line.fact, line.origin, s.position",
         chosen,
     ):
         sources[fact].append(Source(session=session, message=message, quote=quote))
@@ -87,18 +90,19 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
         replaced[fact].append(fid(old))
     rows = connection.execute(
         "SELECT fact, info, type, entities, said_at, event_start, event_end, event_precision, event_zone,"
-        " valid_from, valid_until, superseded_by FROM facts WHERE uid = ? AND fact IN (SELECT value FROM json_each(?))",
+        " valid_from, valid_until, superseded_by, pinned FROM facts"
+        " WHERE uid = ? AND fact IN (SELECT value FROM json_each(?))",
         chosen,
     )
     found = {}
-    for fact, info, kind, entities, said_at, start, end, precision, zone, *valid, successor in rows:
+    for fact, info, kind, entities, said_at, start, end, precision, zone, *valid, successor, pinned in rows:
         found[fact] = Fact(
             fid=fid(fact),
             info=info,
             type=FactType(kind),
             frequency=max(len({source.session for source in sources[fact]}), 1),
             related_entities=tuple(json.loads(entities)),
-            provenance=tuple(sources[fact]),
+            provenance=tuple(dict.fromkeys(sources[fact])),
             said_at=instant(said_at),
             event_time=_event_time(start, end, precision, zone),
             valid_from=instant(valid[0]),
@@ -106,6 +110,7 @@ def load_facts(connection: sqlite3.Connection, uid: int, facts: Sequence[int]) -
             supersedes=tuple(replaced[fact]),
             superseded_by=None if successor is None else fid(successor),
             cues=tuple(cues[fact]),
+            pinned=bool(pinned),
         )
     return found
 

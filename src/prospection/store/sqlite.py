@@ -1,86 +1,60 @@
 """The embedded store: one SQLite file, the standard library's driver, numpy for similarity.
 
-Implements `prospection.protocols.FactStore`. Work with the file runs in threads: one connection writes, a few read, and
-in WAL mode neither waits for the other. This module only decides which connection and which transaction; what is done
-inside stands in the modules beside it.
+Implements `prospection.protocols.FactStore`. This module only says what is read and what is written, each in a
+transaction of its own; what is done inside stands in the modules beside it.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
-
-import anyio
-import anyio.to_thread
 
 from prospection.errors import InputError, StoreError
-from prospection.store import erase, intake, ledger, traces
+from prospection.store import erase, intake, ledger, moving, queue, reembed, spending, traces
 from prospection.store.cache import IndexCache
-from prospection.store.connection import MEMORY, check_path, connect, transaction
-from prospection.store.failures import explained
+from prospection.store.database import Database
 from prospection.store.find import check_probes, find
 from prospection.store.migrations import migrate
 from prospection.store.rows import fid as fact_id
-from prospection.store.rows import find_user, load_facts, number
+from prospection.store.rows import find_user, load_facts, microseconds, number
 from prospection.store.statistics import count
 from prospection.store.vectors import Encoder, check_encoder, load_vectors
 from prospection.types import (
+    Edit,
     Erased,
     Fact,
     Hit,
     Operation,
+    Record,
     SearchFilter,
     SearchProbe,
     Session,
     SessionRecord,
     SessionState,
     Trace,
+    Unembedded,
+    Usage,
     Vectors,
 )
 
 __all__ = ["SQLiteStore"]
 
-T = TypeVar("T")
-
-_READERS = 4
+_STRETCH = 20_000  # rows of vectors that are looked through in one transaction
 _CURRENT = SearchFilter()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    path: str
-    busy_timeout: float
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        with explained(self.path, self.busy_timeout):
-            yield
-
-    def connect(self) -> sqlite3.Connection:
-        return connect(self.path, self.busy_timeout)
 
 
 class SQLiteStore:
     """A `FactStore` in one file. Make one with `open`; see the protocol for what its methods promise."""
 
-    def __init__(self, place: _Place, writer: sqlite3.Connection, encoder: Encoder | None, cache_users: int) -> None:
-        """Take over an open, migrated connection. Use `open`."""
-        self._place = place
-        self._writer = writer
+    def __init__(self, database: Database, encoder: Encoder | None, cache_users: int) -> None:
+        """Take over an open, migrated database. Use `open`."""
+        self._database = database
+        self._read, self._write = database.read, database.write
         self._encoder = encoder
         self._cache = IndexCache(cache_users, encoder)
-        self._closed = False
-        # A limiter of one token is a queue for the one connection behind it, and its waiters cost no threads.
-        self._writing = anyio.CapacityLimiter(1)
-        private = place.path == MEMORY  # nobody but its own connection sees such a database
-        self._idle: list[sqlite3.Connection] = [writer] if private else []
-        self._reading = self._writing if private else anyio.CapacityLimiter(_READERS)
-        self._limiters = {self._reading, self._writing}
 
     @classmethod
     async def open(
@@ -106,23 +80,14 @@ class SQLiteStore:
             StorageFullError: There is no space for it.
             StoreError: The path cannot be used, or the file is something else.
         """
-        place = _Place(path=str(path), busy_timeout=busy_timeout)
         made_by = Encoder(*encoder) if encoder is not None else None
 
-        def start() -> sqlite3.Connection:
-            check_path(place.path)
-            with place.explained():
-                connection = place.connect()
-                try:
-                    migrate(connection)
-                    if made_by is not None:
-                        check_encoder(connection, made_by)
-                except BaseException:
-                    connection.close()
-                    raise
-                return connection
+        def prepare(connection: sqlite3.Connection) -> None:
+            migrate(connection)
+            if made_by is not None:
+                check_encoder(connection, made_by)
 
-        return cls(place, await anyio.to_thread.run_sync(start), made_by, cache_users)
+        return cls(await Database.open(str(path), busy_timeout, prepare), made_by, cache_users)
 
     # --- sessions
 
@@ -132,22 +97,54 @@ class SQLiteStore:
 
     async def claim_session(self, user: str, session_id: str, *, now: datetime, lease: float) -> SessionRecord | None:
         """Take a session for extraction for `lease` seconds; None when it is not to be had."""
-        return await self._write(lambda c: intake.claim(c, _uid(c, user), session_id, now, lease))
+        # A claim that a power cut takes back leaves a session that waits: nothing is lost by not waiting for the disk.
+        return await self._write(lambda c: queue.claim(c, _uid(c, user), session_id, now, lease), durable=False)
+
+    async def claim_next(
+        self, *, now: datetime, lease: float, after: str | None = None, skip: frozenset[str] = frozenset()
+    ) -> tuple[str, SessionRecord] | None:
+        """Take the next due session of any user for `lease` seconds; None when nothing is due."""
+        return await self._write(lambda c: queue.claim_next(c, now, lease, after, skip), durable=False)
 
     async def finish_session(
-        self, user: str, session_id: str, operations: Sequence[Operation], *, extracted: int, now: datetime
+        self,
+        user: str,
+        session_id: str,
+        operations: Sequence[Operation],
+        *,
+        extracted: int,
+        since: int | None = None,
+        now: datetime,
     ) -> tuple[Fact, ...]:
         """Carry out the operations and mark the first `extracted` messages as done, in one transaction."""
 
         def work(connection: sqlite3.Connection) -> tuple[Fact, ...]:
             row = intake.user_for_writing(connection, user)
-            return ledger.finish(connection, row, session_id, operations, extracted=extracted, encoder=self._encoder)
+            return ledger.finish(
+                connection, row, session_id, operations, extracted=extracted, since=since, encoder=self._encoder
+            )
 
         return await self._write(work)
 
-    async def fail_session(self, user: str, session_id: str, *, reason: str, raw: str | None = None) -> None:
+    async def edit_facts(self, user: str, edits: Sequence[Edit], *, at: datetime) -> tuple[Fact, ...]:
+        """Carry out what comes from no conversation, in one transaction."""
+        when = microseconds(at)
+
+        def work(connection: sqlite3.Connection) -> tuple[Fact, ...]:
+            row = intake.user_for_writing(connection, user)
+            return ledger.edit(connection, row, edits, at=when, encoder=self._encoder)
+
+        return await self._write(work)
+
+    async def fail_session(
+        self, user: str, session_id: str, *, reason: str, raw: str | None = None, retry_at: datetime | None = None
+    ) -> None:
         """Mark a session as failed, unless it has been finished meanwhile. Raises StoreError when there is none."""
-        await self._write(lambda c: intake.fail(c, _uid(c, user), session_id, reason, raw))
+        await self._write(lambda c: queue.fail(c, _uid(c, user), session_id, reason, raw, retry_at))
+
+    async def release_session(self, user: str, session_id: str) -> None:
+        """Put a claimed session back, the attempt not counted."""
+        await self._write(lambda c: queue.release(c, _uid(c, user), session_id))
 
     async def sessions(
         self,
@@ -173,6 +170,8 @@ class SQLiteStore:
         *,
         fids: Sequence[str] | None = None,
         history: bool = False,
+        session: str | None = None,
+        pinned: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> list[Fact]:
@@ -184,9 +183,10 @@ class SQLiteStore:
                 wanted = [fact for fact in map(number, fids) if fact is not None]
             else:
                 rows = connection.execute(
-                    "SELECT fact FROM facts WHERE uid = ? AND fact > ? AND (? OR valid_until IS NULL)"
-                    " ORDER BY fact LIMIT ?",
-                    (uid, _start(after), history, max(limit, 0)),
+                    "SELECT fact FROM facts f WHERE uid = ?1 AND fact > ?2 AND (?3 OR valid_until IS NULL)"
+                    " AND (NOT ?4 OR pinned) AND (?5 IS NULL OR EXISTS (SELECT 1 FROM sources s"
+                    " WHERE s.uid = ?1 AND s.fact = f.fact AND s.session = ?5)) ORDER BY fact LIMIT ?6",
+                    (uid, _start(after), history, pinned, session, max(limit, 0)),
                 )
                 wanted = [row[0] for row in rows]
             found = load_facts(connection, uid, wanted)
@@ -209,10 +209,13 @@ class SQLiteStore:
 
         Raises:
             StoreError: A dense probe has no vector of the store's width, or the store was opened without an encoder.
+            EncoderMismatchError: Another encoder has been put in use since the store was opened.
         """
         check_probes(probes, None if self._encoder is None else self._encoder.dims)
 
         def work(connection: sqlite3.Connection) -> list[list[Hit]] | None:
+            if self._encoder is not None:
+                check_encoder(connection, self._encoder)
             row = find_user(connection, user)
             if row is None:
                 return [[] for _ in probes]
@@ -235,11 +238,64 @@ class SQLiteStore:
         encoder = self._encoder
         return await self._read(lambda c: load_vectors(c, _uid(c, user), encoder, [number(fid) for fid in fids]))
 
+    # --- encoders
+
+    async def prepare_encoder(self, encoder: tuple[str, int]) -> int:
+        """Make room for an encoder's vectors; return how many texts have none of it yet."""
+        return await self._write(lambda c: reembed.prepare(c, Encoder(*encoder)))
+
+    async def unembedded(
+        self, encoder: tuple[str, int], *, after: tuple[int, int] | None = None, limit: int = 100
+    ) -> list[Unembedded]:
+        """Page through all users' texts that have no vector of the encoder."""
+        return await self._read(lambda c: reembed.unembedded(c, Encoder(*encoder), after, limit))
+
+    async def put_vectors(self, encoder: tuple[str, int], texts: Sequence[Unembedded], vectors: Vectors) -> None:
+        """Keep vectors of a prepared encoder. Raises ConflictError when it is not prepared any more."""
+        await self._write(lambda c: reembed.put_vectors(c, Encoder(*encoder), texts, vectors), durable=False)
+
+    async def use_encoder(self, encoder: tuple[str, int]) -> bool:
+        """Put the prepared encoder in use if no vector is missing; tell whether it is."""
+        return await self._write(lambda c: reembed.cut_over(c, Encoder(*encoder)))
+
+    async def drop_unused_vectors(self) -> int:
+        """Remove vectors of other encoders, in many short transactions; return how many."""
+        removed, start = 0, 0
+        while True:
+            count, end = await self._write(partial(reembed.drop_unused, start=start, size=_STRETCH))
+            removed += count
+            if end is None:
+                return removed
+            start = end
+
+    # --- usage
+
+    async def add_usage(self, user: str, usage: Usage, *, day: date) -> None:
+        """Add to what has been spent on a user on a day."""
+        await self._write(lambda c: spending.add(c, _uid(c, user), day, usage), durable=False)
+
+    async def usage(self, user: str | None = None, *, since: date) -> Usage:
+        """Sum what has been spent from a day on, on a user or on all."""
+
+        def work(connection: sqlite3.Connection) -> Usage:
+            row = None if user is None else find_user(connection, user)
+            if user is not None and row is None:
+                return Usage()
+            return spending.total(connection, None if row is None else row.uid, since)
+
+        return await self._read(work)
+
     # --- traces
 
     async def put_trace(self, user: str, trace: Trace) -> None:
-        """Keep a trace; the same id again replaces it."""
-        await self._write(lambda c: traces.put_trace(c, intake.user_for_writing(c, user).uid, trace))
+        """Keep a trace, unless what it shows has been forgotten meanwhile; the same id again replaces it."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            row = find_user(connection, user)
+            if row is not None and not traces.shows_what_is_gone(connection, row, trace):
+                traces.put_trace(connection, row.uid, trace)
+
+        await self._write(work)
 
     async def traces(self, user: str, *, before: str | None = None, limit: int = 20) -> list[Trace]:
         """Newest first. Raises InputError when `before` is not held."""
@@ -287,8 +343,16 @@ class SQLiteStore:
 
         uid, erased = await self._write(work)
         self._cache.drop(uid)
-        await self._use_writer(erase.scrub)
+        await self._database.alone(erase.scrub)
         return erased
+
+    async def dump(self, user: str, *, after: Record | None = None, limit: int = 100) -> list[Record]:
+        """Page through all that a user has. Raises InputError when `after` is not held."""
+        return await self._read(lambda c: moving.dump(c, user, after, limit))
+
+    async def restore(self, user: str, records: Sequence[Record]) -> None:
+        """Write records as they are, in one transaction."""
+        await self._write(lambda c: moving.restore(c, user, records, self._encoder))
 
     async def statistics(self, user: str | None = None) -> dict[str, int]:
         """Counts, of one user or of all: see `prospection.store.statistics`."""
@@ -296,63 +360,13 @@ class SQLiteStore:
 
     async def close(self) -> None:
         """Close the file when running work has ended. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
-
-        def end() -> None:
-            while self._idle:
-                self._idle.pop().close()
-            self._writer.close()
-
-        borrowed = [(limiter, object()) for limiter in self._limiters for _ in range(int(limiter.total_tokens))]
-        with anyio.CancelScope(shield=True):
-            for limiter, borrower in borrowed:  # all tokens together: nothing is running any more
-                await limiter.acquire_on_behalf_of(borrower)
-            await anyio.to_thread.run_sync(end)
-            for limiter, borrower in borrowed:  # whoever comes now is told that the store is closed
-                limiter.release_on_behalf_of(borrower)
+        await self._database.close()
 
     async def __aenter__(self) -> SQLiteStore:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    # --- connections
-
-    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        def run(connection: sqlite3.Connection) -> T:
-            with transaction(connection, "IMMEDIATE"):
-                return work(connection)
-
-        return await self._use_writer(run)
-
-    async def _use_writer(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        def run() -> T:
-            with self._in_use():
-                return work(self._writer)
-
-        return await anyio.to_thread.run_sync(run, limiter=self._writing)
-
-    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        def run() -> T:
-            with self._in_use():
-                connection = self._idle.pop() if self._idle else self._place.connect()
-                try:
-                    with transaction(connection, "DEFERRED"):
-                        return work(connection)
-                finally:
-                    self._idle.append(connection)
-
-        return await anyio.to_thread.run_sync(run, limiter=self._reading)
-
-    @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        if self._closed:
-            raise StoreError(f"the store {self._place.path!r} is closed; open it again")
-        with self._place.explained():
-            yield
 
 
 def _uid(connection: sqlite3.Connection, user: str) -> int:

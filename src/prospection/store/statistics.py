@@ -12,6 +12,8 @@ _COUNTS = {
     "users": "SELECT count(*) FROM users WHERE ?1 IS NULL OR uid = ?1",
     "messages": "SELECT count(*) FROM messages m JOIN sessions s USING (sid) WHERE ?1 IS NULL OR s.uid = ?1",
     "facts": "SELECT count(*) FROM facts WHERE (?1 IS NULL OR uid = ?1) AND valid_until IS NULL",
+    "facts_new": "SELECT count(*) FROM facts JOIN users USING (uid)"
+    " WHERE (?1 IS NULL OR uid = ?1) AND valid_until IS NULL AND fact > consolidated",
     "facts_replaced": "SELECT count(*) FROM facts WHERE (?1 IS NULL OR uid = ?1) AND valid_until IS NOT NULL",
     "cues": "SELECT count(*) FROM cues WHERE ?1 IS NULL OR uid = ?1",
     "vectors": "SELECT count(*) FROM vectors WHERE ?1 IS NULL OR uid = ?1",
@@ -24,7 +26,8 @@ def count(connection: sqlite3.Connection, uid: int | None) -> dict[str, int]:
 
     Returns:
         "users", "sessions", "sessions_pending", "sessions_extracting", "sessions_done", "sessions_failed", "messages",
-        "facts" (current ones), "facts_replaced", "cues", "vectors", "traces".
+        "facts" (current ones), "facts_new" (those of them that no consolidation has looked at), "facts_replaced",
+        "cues", "vectors", "traces".
     """
     states = dict(
         connection.execute("SELECT state, count(*) FROM sessions WHERE ?1 IS NULL OR uid = ?1 GROUP BY state", (uid,))

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "check_encoder", "encoder_number", "load_vectors", "pack", "register_encoder", "unpack"]
+__all__ = [
+    "Encoder",
+    "active_encoder",
+    "check_encoder",
+    "encoder_number",
+    "load_vectors",
+    "pack",
+    "register_encoder",
+    "unpack",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +39,27 @@ class Encoder:
     dims: int
 
 
+def active_encoder(connection: sqlite3.Connection) -> Encoder | None:
+    """Return the encoder whose vectors are searched; None in a store that never held any."""
+    row = connection.execute("SELECT name, dims FROM encoders WHERE state = 'active'").fetchone()
+    return Encoder(*row) if row else None
+
+
 def check_encoder(connection: sqlite3.Connection, encoder: Encoder) -> None:
-    """Refuse an encoder other than the one that made the vectors held.
+    """Refuse an encoder other than the one whose vectors are searched.
 
     Raises:
         EncoderMismatchError: There are vectors, and another encoder made them.
     """
-    for name, dims in connection.execute("SELECT name, dims FROM encoders"):
-        if Encoder(name, dims) != encoder and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
-            raise EncoderMismatchError(
-                f"the store's vectors were made by encoder {name!r} ({dims} dimensions) and cannot be compared with "
-                f"those of {encoder.name!r} ({encoder.dims} dimensions); open it with encoder {name!r}, "
-                "or begin a new store"
-            )
+    active = active_encoder(connection)
+    if active in (None, encoder) or not connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
+        return
+    assert active is not None  # noqa: S101 - see above
+    raise EncoderMismatchError(
+        f"the store's vectors were made by encoder {active.name!r} ({active.dims} dimensions) and cannot be compared "
+        f"with those of {encoder.name!r} ({encoder.dims} dimensions); open it with encoder {active.name!r}, or have "
+        "all vectors made anew by the other one: prospection reembed --encoder NAME"
+    )
 
 
 def encoder_number(connection: sqlite3.Connection, encoder: Encoder) -> int | None:
@@ -54,17 +71,16 @@ def encoder_number(connection: sqlite3.Connection, encoder: Encoder) -> int | No
 
 
 def register_encoder(connection: sqlite3.Connection, encoder: Encoder) -> int:
-    """Return the encoder's number, recording it before its first vector.
+    """Return the encoder's number before it makes a vector to be searched, recording it before the first.
 
     Raises:
         EncoderMismatchError: There are vectors, and another encoder made them.
     """
-    known = encoder_number(connection, encoder)
-    if known is None:
+    if active_encoder(connection) != encoder:
         check_encoder(connection, encoder)
         connection.execute("DELETE FROM encoders")  # of encoders none of whose vectors is left
         connection.execute("INSERT INTO encoders (name, dims) VALUES (?, ?)", (encoder.name, encoder.dims))
-        known = encoder_number(connection, encoder)
+    known = encoder_number(connection, encoder)
     if known is None:  # pragma: no cover - just written
         raise StoreError(f"encoder {encoder.name!r} could not be recorded")
     return known
@@ -76,8 +92,10 @@ def load_vectors(
     """Return the vectors of a user's facts by number: (n, d) float32 unit rows, in the order asked.
 
     Raises:
+        EncoderMismatchError: Another encoder has been put in use.
         StoreError: A fact is not there.
     """
+    check_encoder(connection, encoder)
     rows = connection.execute(
         "SELECT fact, vector FROM vectors WHERE uid = ? AND encoder = ? AND cue = 0"
         " AND fact IN (SELECT value FROM json_each(?))",

@@ -6,7 +6,8 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prospection.evaluation.datasets.common import UNDATED, load_common
+from prospection.evaluation.datasets.common import load_common
+from prospection.evaluation.datasets.conversations import UNDATED
 
 SAMPLE = Path(__file__).parents[2] / "data" / "evaluation" / "common"
 

@@ -33,19 +33,19 @@ def test_every_set_loads_and_holds_together(folder: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'.*nowhere' does not exist; DATA is the folder"):
+    with pytest.raises(InputError, match=r"'.*nowhere' does not exist; DATA is the file or folder"):
         load_dataset(tmp_path / "nowhere")
 
 
-def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+def test_a_file_of_no_layout(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text("{}")
-    with pytest.raises(InputError, match="is a file; DATA is the folder"):
+    with pytest.raises(InputError, match=r"data\.json' is not a data set of a known layout"):
         load_dataset(tmp_path / "data.json")
 
 
 def test_an_unknown_layout_says_what_was_looked_for(tmp_path: Path) -> None:
     (tmp_path / "users.jsonl").write_text("")
-    with pytest.raises(InputError, match=r"neither user\*\.json files .* nor users\.jsonl and queries\.jsonl"):
+    with pytest.raises(InputError, match=r"known layout \(common, .*\); see `prospection eval datasets`"):
         load_dataset(tmp_path)
 
 

@@ -22,7 +22,7 @@ from prospection.evaluation.files import Instant, Record, read_json, read_jsonl
 from prospection.evaluation.recorded import read_recorded
 from prospection.types import Cue, FactType
 
-__all__ = ["load_quest", "user_files"]
+__all__ = ["find_quest", "load_quest", "user_files"]
 
 
 class _Fact(Record):
@@ -59,6 +59,11 @@ class _CuesLine(Record):
 def user_files(folder: Path) -> list[Path]:
     """The user files of a folder, user3 before user12; empty when it is not of this layout."""
     return sorted(folder.glob("user*.json"), key=lambda path: (len(path.stem), path.stem))
+
+
+def find_quest(path: Path) -> Path | None:
+    """Return the folder when it holds user files."""
+    return path if user_files(path) else None
 
 
 def load_quest(folder: Path) -> Dataset:

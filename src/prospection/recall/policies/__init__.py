@@ -19,12 +19,17 @@ __all__ = ["build_policy", "policy_names"]
 GROUP = "prospection.policies"
 
 _BUILT_IN = {
+    "auto": "prospection.recall.policies.auto:Auto",
     "direct": "prospection.recall.policies.direct:Direct",
     "foresight": "prospection.recall.policies.foresight:Foresight",
     "hybrid": "prospection.recall.policies.hybrid:Hybrid",
+    "hyde": "prospection.recall.policies.hyde:Hyde",
     "lexical": "prospection.recall.policies.lexical:Lexical",
     "library": "prospection.recall.policies.library:Library",
     "pgr": "prospection.recall.policies.pgr:Pgr",
+    "recollect": "prospection.recall.policies.recollect:Recollect",
+    "rewrite": "prospection.recall.policies.rewrite:Rewrite",
+    "scan": "prospection.recall.policies.scan:Scan",
 }
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from prospection.recall.context import count_tokens, fact_line
 from prospection.recall.foresee import Future, Selection, foresee, select
 from prospection.recall.policy import Ranking
 from prospection.recall.pool import interleave_hits
-from prospection.recall.run import Run
+from prospection.recall.run import Run, Wanted
 from prospection.recall.signals import Candidates, gate
 from prospection.search.fusion import fuse_scores, standardise
 from prospection.types import Hit, Probe, ScoredFact, Step
@@ -44,8 +45,8 @@ class Foresight:
         profile: Weight of the goal library's judgement beside cues.
         salience: Weight of a fact's being the kind of thing that plans have to respect.
         cautious: Of three places in the pool, how many go to the list that does not trust cues, in [0, 3].
-        select: Ask for a selection; without it the pool is returned.
-        fill: Return the rest of the pool behind what was selected.
+        select: Ask for a selection; without it what would have been shown to it is returned.
+        fill: Return all that was found behind what was selected.
     """
 
     branches: int = 3
@@ -82,31 +83,35 @@ class Foresight:
         direct, words = await run.retrieve(
             [run.probe(query, "query"), run.probe(query, "query", over="text")], k=self.depth
         )
-        if self.select and len(direct) < self.depth and _tokens(direct) <= self.pool_tokens:
+        if self.select and run.exhausted(direct, self.depth) and _tokens(direct) <= self.pool_tokens:
             run.note("The whole memory fits into the selection, so nothing had to be imagined to search it.")
             return await self._choose(query, run, interleave_hits([direct]), ())
-        known = interleave_hits([[hit for hit in direct if hit.similarity >= run.calibration.tau_o][:5]])
+        known = interleave_hits([(await run.near(query, direct, run.calibration.tau_o))[:5]])
         size = {"branches": self.branches, "steps": self.steps, "needs": self.needs, "rewrites": self.rewrites}
         try:
-            future = await foresee(run, query, known, **size)
+            future = await foresee(run, query, known, early=partial(self._early, run), **size)
         except BudgetExceededError as error:
             pool = await self._pool(query, run, Future(steps=()), direct, words)
             return Ranking(facts=pool, partial=str(error))
         run.imagine(future.steps)
         pool = await self._pool(query, run, future, direct, words)
         if not self.select:
-            return Ranking(facts=pool)
+            return Ranking(facts=pool if self.fill else _fitting(pool, self.pool_tokens))
         return await self._choose(query, run, pool, future.steps)
+
+    async def _early(self, run: Run, future: Future) -> None:
+        await run.search_early([*_over_cues(future), *_over_facts(future)], k=self.depth)
 
     async def _pool(
         self, query: str, run: Run, future: Future, direct: Sequence[Hit], words: Sequence[Hit]
     ) -> tuple[ScoredFact, ...]:
         over_cues = [
             run.probe(query, "query", over="cues"),
-            *(run.probe(step.text, "step", over="cues", step=step.sid) for step in future.steps),
-            *(run.probe(text, "rewrite", over="cues") for text in future.rewrites),
+            *(run.probe(text, kind, over=over, step=step) for text, kind, over, step in _over_cues(future)),
         ]
-        over_facts = [run.probe(need, "imagined_fact", step=step.sid) for step in future.steps for need in step.needs]
+        over_facts = [run.probe(text, kind, over=over, step=step) for text, kind, over, step in _over_facts(future)]
+        if not over_facts:  # a model that imagined no facts leaves the steps themselves to search facts with
+            over_facts = [run.probe(step.text, "step", step=step.sid) for step in future.steps]
         found = await run.retrieve([*over_cues, *over_facts], k=self.depth)
         cued, imagined = found[: len(over_cues)], found[len(over_cues) :]
         candidates = Candidates([direct, words, *found])
@@ -191,6 +196,15 @@ class Foresight:
         ]
         found = interleave_hits(await run.retrieve(probes, k=20 + len(seen), min_similarity=run.calibration.tau))
         return tuple(item for item in found if item.fid not in seen)[:20]
+
+
+def _over_cues(future: Future) -> list[Wanted]:
+    steps: list[Wanted] = [(step.text, "step", "cues", step.sid) for step in future.steps]
+    return [*steps, *((text, "rewrite", "cues", None) for text in future.rewrites)]
+
+
+def _over_facts(future: Future) -> list[Wanted]:
+    return [(need, "imagined_fact", "facts", step.sid) for step in future.steps for need in step.needs]
 
 
 def _keep(chosen: dict[str, ScoredFact], selection: Selection) -> None:

@@ -42,8 +42,8 @@ class Library:
     Attributes:
         foresight: Most that foresight may count beside nearness, in [0, 1].
         salience: Weight of salience beside the profile.
-        candidates: Facts that are scored. A larger memory is first narrowed down to the nearest of the request and of
-            what the nearest goals would want to know.
+        candidates: Facts that are scored. A larger memory, or one that does not show all it holds, is first narrowed
+            down to the nearest of the request and of what the nearest goals would want to know.
         goals: Nearest goals, of whose imagined facts a returned fact is explained by the nearest.
     """
 
@@ -98,7 +98,7 @@ class Library:
         probes = [run.probe(query, "query"), run.probe(query, "query", over="text")]
         dense, lexical = await run.retrieve(probes, k=self.candidates)
         found: dict[str, Hit] = {hit.fact.fid: hit for hit in [*dense, *lexical]}
-        if len(dense) == self.candidates:
+        if not run.exhausted(dense, self.candidates):
             nearest = np.argsort(-(index.aims @ request), kind="stable")[: self.goals]
             needs = [run.probe(need, "imagined_fact") for goal in nearest for need in library.goals[goal].needs]
             for hits in await run.retrieve(needs, k=self.candidates // len(needs)):

@@ -64,9 +64,9 @@ def _name(match: re.Match[str], text: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _types() -> tuple[tuple[FactType, re.Pattern[str]], ...]:
-    lists = read_words("kinds")
+    lists, anywhere = read_words("kinds"), read_words("general")
     return tuple(
-        (FactType(name), re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
+        (FactType(name), re.compile(rf"\b(?:{words})\b|{anywhere.get(name, '(?!)')}", re.IGNORECASE))
         for name, words in lists.items()
         if name != _NOT_NAMES
     )

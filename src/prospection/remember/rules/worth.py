@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from prospection.remember.rules.general import says_enough
 from prospection.remember.rules.languages import Language
 
 __all__ = ["ENOUGH", "is_question", "points_of"]
@@ -22,7 +23,7 @@ _TOLD_QUESTION = re.compile(r"\w[\s:,]+[\"“„«][^\"“„«”»]*[?？؟][\
 _NAME = re.compile(r"(?<=[\w,;:]\s)[\"“„«]?[A-ZÀ-ÖØ-Þ][\w’'-]+")
 _I = re.compile(r"\bI(?:['’]\w+)?\b")
 _DIGIT = re.compile(r"\d")
-_MIN_CJK_LETTERS, _MIN_WORDS, _FEW_WORDS = 8, 4, 8
+_FEW_WORDS = 8
 
 
 def is_question(text: str) -> bool:
@@ -35,10 +36,10 @@ def points_of(text: str, language: Language | None) -> int | None:
 
     Returns:
         0 or more points (`ENOUGH` and above: worth keeping alone), or None when it is not to be kept at all. Without
-        word lists (`language` None) every statement of some length is worth `ENOUGH`.
+        word lists (`language` None) every statement of some length is worth `ENOUGH`: see `general`.
     """
     if language is None:
-        return _general_points(text)
+        return ENOUGH if not is_question(text) and says_enough(text) else None
     core = text[_end(language.opening, text) :]
     # "I never had a passport, where should it come from?" tells more than it asks.
     if is_question(text) and (language.request.match(core) or not language.subject.match(core)):
@@ -87,15 +88,6 @@ def _is_nod(text: str, language: Language) -> bool:
 
 def _measured(text: str, language: Language) -> bool:
     return bool(_DIGIT.search(text) or language.measure.search(text))
-
-
-def _general_points(text: str) -> int | None:
-    if is_question(text):
-        return None
-    letters = sum(char.isalpha() for char in text)
-    dense = sum("\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3" for char in text)
-    enough = dense >= _MIN_CJK_LETTERS if dense * 2 > letters else len(text.split()) >= _MIN_WORDS
-    return ENOUGH if enough else None
 
 
 def _end(pattern: re.Pattern[str], text: str) -> int:

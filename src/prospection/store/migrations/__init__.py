@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from prospection.errors import NewerDatabaseError, StoreError
 from prospection.store.connection import transaction
 from prospection.store.migrations.m001_foundation import lay_foundation
+from prospection.store.migrations.m002_durable_work import make_work_durable
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "migrate", "version"]
 
 Migration = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: tuple[Migration, ...] = (lay_foundation,)
+MIGRATIONS: tuple[Migration, ...] = (lay_foundation, make_work_durable)
 """Step number i + 1 is MIGRATIONS[i]."""
 
 APPLICATION_ID = 0x50524F53  # "PROS" in the file's header tells our files from other programs'

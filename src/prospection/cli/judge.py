@@ -1,0 +1,264 @@
+"""`prospection judge`: which of two answers is better, by a model and by people, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from prospection.cli.options import Place, as_json, model_options, placed, print_json, progress_bars, settings_of
+
+if TYPE_CHECKING:
+    from prospection.evaluation.judge.agreement import Agreement
+    from prospection.evaluation.judge.ballots import Label
+    from prospection.evaluation.judge.verdicts import Judgement
+
+__all__ = ["judge"]
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+_names = click.option(
+    "--names", nargs=2, metavar="A B", help="What the systems are called.  [default: names of the files]"
+)
+_seed = click.option("--seed", default=0, show_default=True, help="Draws sides and samples; keep it to get the same.")
+
+
+@click.group(name="judge")
+def judge() -> None:
+    """Compare answers, blind: by a model, by people, and both with each other.
+
+    A file of answers is JSONL, one a line: {"id", "query", "answer"}, and perhaps "dataset" and "user".
+    """
+
+
+@judge.command()
+@click.argument("answers_a", type=_FILE)
+@click.argument("answers_b", type=_FILE)
+@click.option("--out", type=_FILE, default=Path("verdicts.jsonl"), show_default=True, help="File of the verdicts.")
+@click.option("--at-once", default=8, show_default=True, type=click.IntRange(1, 64), help="Calls kept open.")
+@_names
+@as_json
+@model_options
+@placed
+def run(
+    place: Place,
+    answers_a: Path,
+    answers_b: Path,
+    out: Path,
+    at_once: int,
+    names: tuple[str, str] | None,
+    json_: bool,
+) -> None:
+    """Let a model judge every pair in both orders, and count wins.
+
+    A run that was stopped goes on from the file of its verdicts; what failed is tried again.
+    """
+    import anyio
+
+    from prospection.evaluation.judge.pairs import pair_answers
+    from prospection.evaluation.judge.verdicts import judge_pairs
+    from prospection.models.open import open_chat
+
+    pairs = pair_answers(answers_a, answers_b, names=names)
+    model = open_chat(settings_of(place).models)
+    if model is None:
+        raise click.UsageError("a judge is a language model; name one with --model, for example --model openai:gpt-4o")
+    with progress_bars("Judging") as (judging,):
+
+        async def all_pairs() -> list[Judgement]:
+            return await judge_pairs(pairs, model, out, at_once=at_once, progress=judging)
+
+        judgements = anyio.run(all_pairs)
+    _show(judgements, "json" if json_ else "text")
+    if failed := sum(one.verdict is None for one in judgements):
+        raise click.ClickException(f"{failed} of {len(judgements)} calls failed; run the same again to repeat them")
+
+
+@judge.command()
+@click.argument("verdicts", type=_FILE, nargs=-1, required=True)
+@click.option("--format", "format_", type=click.Choice(["text", "markdown", "csv", "json"]), default="text")
+def report(verdicts: Sequence[Path], format_: str) -> None:
+    """Count the wins in files of verdicts, by data set."""
+    from prospection.evaluation.judge.verdicts import read_judgements
+
+    _show(read_judgements(verdicts), format_)
+
+
+@judge.command()
+@click.argument("answers_a", type=_FILE)
+@click.argument("answers_b", type=_FILE)
+@click.option("--out", type=_FILE, default=Path("pairs.jsonl"), show_default=True, help="File of the pairs.")
+@click.option(
+    "--share",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share of each data set.",
+)
+@_seed
+@_names
+def pairs(answers_a: Path, answers_b: Path, out: Path, share: float, seed: int, names: tuple[str, str] | None) -> None:
+    """Put pairs of answers into one file, for people to compare."""
+    from prospection.evaluation.judge.pairs import pair_answers, sample_pairs, write_pairs
+
+    chosen = sample_pairs(pair_answers(answers_a, answers_b, names=names), share, seed=seed)
+    write_pairs(chosen, out)
+    click.echo(f"{len(chosen)} pairs in {out}. Next: prospection judge serve {out}", err=True)
+
+
+@judge.command()
+@click.argument("pairs", type=_FILE)
+@click.option("--db", type=_FILE, help="File of what people say.  [default: PAIRS with .db]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8737, show_default=True, type=click.IntRange(0, 65535), help="0 for any free one.")
+def serve(pairs: Path, db: Path | None, host: str, port: int) -> None:
+    """Serve a page on which people compare the pairs of PAIRS, blind.
+
+    Give annotators the link that is printed; ?name=ADA behind it spares them to type a name. Everybody goes on where
+    they stopped. Ctrl-C ends it; the same command again serves the same link.
+    """
+    from prospection.evaluation.annotate.serve import serve as serve_box
+
+    def ready(link: str) -> None:
+        click.echo(
+            f"Annotators open {link}\nCtrl-C ends it. Then: prospection judge labels {pairs} > labels.csv", err=True
+        )
+
+    serve_box(_box(pairs, db), host=host, port=port, ready=ready)
+
+
+@judge.command()
+@click.argument("pairs", type=_FILE)
+@click.option("--db", type=_FILE, help="File of what people said.  [default: PAIRS with .db]")
+def labels(pairs: Path, db: Path | None) -> None:
+    """Write what people said on the page as CSV."""
+    from prospection.evaluation.annotate.box import EXPORT
+    from prospection.evaluation.judge.tables import as_csv
+
+    click.echo(as_csv([EXPORT, *_box(pairs, db).rows()]), nl=False)
+
+
+@judge.command()
+@click.argument("pairs", type=_FILE)
+@_seed
+def sheet(pairs: Path, seed: int) -> None:
+    """Write pairs as a blind CSV sheet, for a crowd platform."""
+    from prospection.evaluation.judge.ballots import sheet_rows
+    from prospection.evaluation.judge.pairs import read_pairs
+    from prospection.evaluation.judge.tables import as_csv
+
+    click.echo(as_csv(sheet_rows(read_pairs(pairs), seed=seed)), nl=False)
+
+
+@judge.command(name="read-sheet")
+@click.argument("pairs", type=_FILE)
+@click.argument("filled", type=_FILE)
+@_seed
+def read_sheet(pairs: Path, filled: Path, seed: int) -> None:
+    """Turn a filled sheet into labels as CSV. It needs the columns pair and verdict (1, 2 or tie)."""
+    from prospection.evaluation.judge.ballots import read_sheet as read
+    from prospection.evaluation.judge.pairs import read_pairs
+    from prospection.evaluation.judge.tables import as_csv
+
+    found = read(filled, read_pairs(pairs), seed=seed)
+    click.echo(as_csv([("annotator", "pair", "verdict"), *found]), nl=False)
+
+
+@judge.command()
+@click.argument("labels", type=_FILE)
+@click.argument("verdicts", type=_FILE, nargs=-1)
+@as_json
+def agreement(labels: Path, verdicts: Sequence[Path], json_: bool) -> None:
+    """Say how far people agree with a judge, and with each other.
+
+    LABELS is a CSV file of people, VERDICTS are files of `judge run`. People's majority is compared; without VERDICTS
+    only people with each other.
+    """
+    from prospection.evaluation.judge.agreement import agreement as measure
+    from prospection.evaluation.judge.agreement import between_annotators, confusion, majority
+    from prospection.evaluation.judge.ballots import read_labels
+    from prospection.evaluation.judge.verdicts import read_judgements
+    from prospection.evaluation.judge.winrate import combine
+
+    said: list[Label] = read_labels(labels)
+    between = between_annotators(said)
+    with_judge = None
+    if verdicts:
+        judged = {one.pair: one.verdict for one in combine(read_judgements(verdicts))}
+        matrix = confusion(majority(said), judged)
+        if not any(map(sum, matrix)):
+            raise click.ClickException("people and judge have no pair in common; name files about the same pairs")
+        with_judge = measure(matrix)
+    if json_:
+        print_json(_agreement_json(with_judge, between))
+    else:
+        _show_agreement(with_judge, between)
+
+
+def _box(pairs: Path, db: Path | None) -> Any:  # noqa: ANN401 - a BallotBox, which loads SQLite
+    from prospection.evaluation.annotate.box import BallotBox
+    from prospection.evaluation.judge.pairs import read_pairs
+
+    return BallotBox(read_pairs(pairs), db or pairs.with_suffix(".db"))
+
+
+def _show(judgements: Sequence[Judgement], format_: str) -> None:
+    from prospection.evaluation.judge.tables import HEAD, as_csv, as_markdown, judge_json, judge_rows
+
+    if format_ == "json":
+        print_json(judge_json(judgements))
+        return
+    rows = judge_rows(judgements)
+    if format_ in {"markdown", "csv"}:
+        click.echo((as_markdown if format_ == "markdown" else as_csv)([HEAD, *rows]).rstrip("\n"))
+        return
+    _print_table(HEAD, rows)
+
+
+def _show_agreement(with_judge: Agreement | None, between: dict[tuple[str, str], Agreement]) -> None:
+    from prospection.evaluation.judge.tables import agreement_rows
+
+    if with_judge is not None:
+        head, *rows = agreement_rows(with_judge)
+        _print_table(("people \\ judge, %", *head[1:]), rows)
+        click.echo(f"People and judge: {_sentence(with_judge)}")
+    for (one, other), found in between.items():
+        click.echo(f"{one} and {other}: {_sentence(found)}")
+    if with_judge is None and not between:
+        click.echo("No two annotators share a pair.", err=True)
+
+
+def _sentence(found: Agreement) -> str:
+    kappa = (
+        "kappa is undefined, because both always say the same"
+        if found.kappa is None or found.interval is None
+        else f"Cohen's kappa {found.kappa:.3f} (95 % {found.interval[0]:.3f} to {found.interval[1]:.3f})"
+    )
+    return f"{found.pairs} pairs, raw agreement {found.raw:.3f}, by chance {found.expected:.3f}; {kappa}."
+
+
+def _agreement_json(with_judge: Agreement | None, between: dict[tuple[str, str], Agreement]) -> dict[str, Any]:
+    from prospection.evaluation.judge.agreement import SIDES
+    from prospection.serial import to_json
+
+    return {
+        "labels": list(SIDES),
+        "people_and_judge": None if with_judge is None else {"pairs": with_judge.pairs, **to_json(with_judge)},
+        "people": [
+            {"annotators": [one, other], "pairs": found.pairs, **to_json(found)}
+            for (one, other), found in between.items()
+        ],
+    }
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+
+    from prospection.cli.show import console
+
+    table = Table(*head, box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)

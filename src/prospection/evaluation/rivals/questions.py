@@ -1,0 +1,107 @@
+"""A rival's questions to a language model, and what they cost.
+
+In goes the stage of a prompt and its inputs; out comes the parsed reply. Everything is added up, failed calls too.
+Questions that do not depend on each other are asked side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+
+from prospection.errors import ModelError
+from prospection.prompts import load_prompt
+from prospection.protocols import ChatModel, ChatRequest
+from prospection.types import Usage
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["Questions"]
+
+ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+
+AT_ONCE = 8
+
+
+class Questions:
+    """Questions of one piece of work: building one index, or one retrieval.
+
+    Attributes:
+        usage: Of all calls so far.
+    """
+
+    def __init__(self, model: ChatModel, *, about: str, at_once: int = AT_ONCE) -> None:
+        """Start with nothing asked.
+
+        Args:
+            about: First part of each call's subject; recorded replies are found by it.
+            at_once: Calls that `ask_all` keeps open.
+        """
+        self.usage = Usage()
+        self._model = model
+        self._about = about
+        self._at_once = at_once
+
+    async def ask(self, stage: str, reply: type[ReplyT], inputs: Mapping[str, str], *, item: str = "") -> ReplyT:
+        """Ask one question.
+
+        Args:
+            item: What this call is about, where a stage is asked several times.
+
+        Raises:
+            ModelError: No usable reply came; the failed call is counted all the same.
+        """
+        prompt = load_prompt(stage)
+        request = ChatRequest(
+            stage=stage,
+            subject=f"{self._about}: {item}" if item else self._about,
+            system=prompt.system,
+            user=prompt.render(inputs),
+            prompt=prompt.hash,
+            reply=reply,
+        )
+        try:
+            answer = await self._model.complete(request)
+        except ModelError as error:
+            self.usage += error.usage or Usage(calls=1, failed_calls=1)
+            raise
+        self.usage += answer.usage
+        return answer.value
+
+    async def ask_all(
+        self, stage: str, reply: type[ReplyT], questions: Sequence[tuple[str, Mapping[str, str]]]
+    ) -> list[ReplyT]:
+        """Ask a stage about several items at once.
+
+        Args:
+            questions: (item, inputs) of each; items are distinct.
+
+        Returns:
+            The replies in the order of the questions; [] for none.
+
+        Raises:
+            ModelError: One call failed; the others are cancelled.
+        """
+        replies: dict[int, ReplyT] = {}
+        failures: list[ModelError] = []
+        limiter = anyio.CapacityLimiter(self._at_once)
+
+        async def one(place: int, item: str, inputs: Mapping[str, str]) -> None:
+            async with limiter:
+                try:
+                    replies[place] = await self.ask(stage, reply, inputs, item=item)
+                except ModelError as error:
+                    # Kept and raised below, so that callers meet the error itself and not a group around it.
+                    failures.append(error)
+                    group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            for place, (item, inputs) in enumerate(questions):
+                group.start_soon(partial(one, place, item, inputs))
+        if failures:
+            raise failures[0]
+        return [replies[place] for place in range(len(questions))]

@@ -1,0 +1,93 @@
+"""Answers of a run, for the judge: what a system found, put before the model that answers, as in service.
+
+In go what was retrieved and a model; out comes a text. Facts and outlook are those of the system; a rival that has a
+context of its own is answered from that. Answers are written to one file a system, in the shape that the judge reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from prospection.errors import InputError
+from prospection.evaluation.cases import EvalQuery
+from prospection.evaluation.recall import Retrieved
+from prospection.evaluation.runs.rows import Row
+from prospection.prompts import load_prompt
+from prospection.protocols import ChatModel, ChatRequest
+from prospection.recall.context import memory_text
+from prospection.types import Fact, ScoredFact
+
+__all__ = ["answer_from", "write_answers"]
+
+
+async def answer_from(
+    query: EvalQuery, found: Retrieved, facts: Sequence[Fact], model: ChatModel, *, context_tokens: int
+) -> str:
+    """Ask the model for an answer that stands on what was retrieved (PAG; paper, section 3.3).
+
+    Args:
+        facts: Those of `found`, in its order.
+        context_tokens: Size of what the model is shown of memory; a rival's own context is shown whole.
+
+    Raises:
+        ModelError: No answer came.
+    """
+    prompt = load_prompt("answer")
+    shown = found.context
+    if shown is None:
+        scored = [ScoredFact(fact=fact, score=1.0 / rank) for rank, fact in enumerate(facts, start=1)]
+        shown = memory_text(scored, at=query.at, max_tokens=context_tokens)
+    inputs = {
+        "query": query.text,
+        "date": query.at.strftime("%A, %d %B %Y"),
+        "facts": shown or "(nothing is known about this person yet)",
+        "outlook": found.summary or "(none)",
+    }
+    request = ChatRequest(
+        stage="answer",
+        subject=f"{query.user}: {query.text}",
+        system=prompt.system,
+        user=prompt.render(inputs),
+        prompt=prompt.hash,
+        reply=str,
+    )
+    return (await model.complete(request)).value.strip()
+
+
+def write_answers(rows: Iterable[Row], texts: dict[tuple[str, str], str], folder: Path) -> list[Path]:
+    """Write the answers of each system to a file of its own: {id, query, answer, dataset, user}, one a line.
+
+    Args:
+        texts: The words of each query, by data set and query.
+
+    Returns:
+        The files; [] when no case has an answer.
+
+    Raises:
+        InputError: They cannot be written.
+    """
+    lines: defaultdict[str, list[str]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row.dataset, row.query, row.seed)):
+        if row.answer is None:
+            continue
+        line = {
+            "id": f"{row.query}#{row.seed}",
+            "query": texts[row.dataset, row.query],
+            "answer": row.answer,
+            "dataset": row.dataset,
+            "user": row.person,
+        }
+        lines[row.system].append(json.dumps(line, ensure_ascii=False))
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for system, own in lines.items():
+            path = folder / f"{system.replace(' ', '-')}.jsonl"
+            path.write_text("\n".join(own) + "\n", encoding="utf-8")
+            written.append(path)
+    except OSError as error:
+        raise InputError(f"{str(folder)!r} cannot be written: {error}; name another folder") from error
+    return written

@@ -1,0 +1,146 @@
+"""Whether two systems differ: their rows on the same queries in, a difference with interval and p-value out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import fmean
+from typing import Literal
+
+from prospection.errors import InputError, UnknownNameError
+from prospection.evaluation.runs.rows import Row
+from prospection.evaluation.runs.summary import EVERYTHING, Interval, Score, exact_score, mean_by_query, recall_score
+from prospection.evaluation.significance import bootstrap_interval, holm, paired_permutation
+
+__all__ = ["Comparison", "Measure", "Unit", "compare", "compare_all", "corrected", "rows_of", "score_of"]
+
+Measure = Literal["recall", "exact"]
+
+Unit = Literal["queries", "people"]
+"""What is taken for independent. Queries of one person share a memory; there are few people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """B against A on one data set.
+
+    Attributes:
+        at: Fact budget; None: everything returned.
+        a, b: Means over the queries that both were asked.
+        difference: b - a.
+        interval: 95 % of the difference, bootstrapped over people.
+        p: Of a paired permutation test, over `unit`.
+        p_corrected: The same after Holm's correction for all comparisons made together.
+        better, worse: Queries on which B is above and below A.
+    """
+
+    dataset: str
+    system_a: str
+    system_b: str
+    measure: Measure
+    at: int | None
+    unit: Unit
+    queries: int
+    people: int
+    a: float
+    b: float
+    difference: float
+    interval: Interval
+    p: float
+    p_corrected: float
+    better: int
+    worse: int
+
+
+def score_of(measure: Measure, at: int | None) -> Score:
+    """Return a measure at a fact budget as a score of rows."""
+    k = EVERYTHING if at is None else at
+    return recall_score(k) if measure == "recall" else exact_score(k)
+
+
+def compare(
+    a: Sequence[Row], b: Sequence[Row], *, measure: Measure = "recall", at: int | None = None, unit: Unit = "queries"
+) -> Comparison:
+    """Compare two systems on the queries that both were asked.
+
+    Args:
+        a, b: Rows of one system on one data set each, possibly of two runs.
+        at: Fact budget; None: everything returned.
+
+    Raises:
+        InputError: They have no query in common.
+    """
+    score = score_of(measure, at)
+    of_a, of_b = mean_by_query(a, score), mean_by_query(b, score)
+    person = {row.query: row.person for row in a}
+    common = [query for query in of_a if query in of_b]
+    if not common:
+        names = [row.system for row in (*a[:1], *b[:1])]
+        raise InputError(
+            f"{' and '.join(map(repr, names))} were asked no query in common; compare runs of one data set"
+        )
+    groups: defaultdict[str, list[float]] = defaultdict(list)
+    for query in common:
+        groups[person[query]].append(of_b[query] - of_a[query])
+    differences = [value for own in groups.values() for value in own]
+    pairs = differences if unit == "queries" else [fmean(own) for own in groups.values()]
+    p = paired_permutation(pairs)
+    return Comparison(
+        dataset=a[0].dataset,
+        system_a=a[0].system,
+        system_b=b[0].system,
+        measure=measure,
+        at=at,
+        unit=unit,
+        queries=len(common),
+        people=len(groups),
+        a=fmean(of_a[query] for query in common),
+        b=fmean(of_b[query] for query in common),
+        difference=fmean(differences),
+        interval=bootstrap_interval(list(groups.values())),
+        p=p,
+        p_corrected=p,
+        better=sum(value > 0 for value in differences),
+        worse=sum(value < 0 for value in differences),
+    )
+
+
+def compare_all(
+    rows: Iterable[Row], *, measure: Measure = "recall", at: int | None = None, unit: Unit = "queries"
+) -> list[Comparison]:
+    """Compare every two systems of each data set, corrected for all comparisons of that data set."""
+    found = []
+    for systems in _grouped(rows).values():
+        some = [compare(systems[a], systems[b], measure=measure, at=at, unit=unit) for a, b in combinations(systems, 2)]
+        found += corrected(some)
+    return found
+
+
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons with p-values corrected for all of them."""
+    values = holm([one.p for one in comparisons])
+    return [replace(one, p_corrected=p) for one, p in zip(comparisons, values, strict=True)]
+
+
+def rows_of(rows: Iterable[Row], system: str, dataset: str | None) -> dict[str, list[Row]]:
+    """Return a system's rows by data set.
+
+    Raises:
+        UnknownNameError: There is no such system or data set in these rows.
+    """
+    grouped = _grouped(rows)
+    if dataset is not None and dataset not in grouped:
+        raise UnknownNameError("data set", dataset, grouped)
+    names = {name for systems in grouped.values() for name in systems}
+    if system not in names:
+        raise UnknownNameError("system", system, names)
+    return {name: systems[system] for name, systems in grouped.items() if system in systems and dataset in (None, name)}
+
+
+def _grouped(rows: Iterable[Row]) -> Mapping[str, dict[str, list[Row]]]:
+    grouped: defaultdict[str, dict[str, list[Row]]] = defaultdict(dict)
+    for row in rows:
+        grouped[row.dataset].setdefault(row.system, []).append(row)
+    return grouped

@@ -1,0 +1,214 @@
+"""What a run will cost, before it is run: a rehearsal with a model that makes its replies up.
+
+A few queries go through every system for real, memory, prompts and all; only the replies are placeholders, sentences of
+the packaged goals in the shape that is asked for. So calls and prompt tokens come from the systems themselves, whatever
+they do. Replies are of middling length and carry no sense, so that a system that stops when it has found enough may
+stop elsewhere: take the figures as good to a half or so.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from prospection.evaluation.cases import Dataset
+from prospection.evaluation.runs.folder import RunFolder
+from prospection.evaluation.runs.measure import Parts, run_plan
+from prospection.evaluation.runs.plan import Plan, PlanBudget
+from prospection.evaluation.runs.rows import IndexRow, Row
+from prospection.evaluation.runs.scored import first_part
+from prospection.evaluation.runs.tape import Tape, TapedChat
+from prospection.library.goals import load_goals
+from prospection.protocols import ChatModel, ChatReply, ChatRequest
+from prospection.recall.context import count_tokens
+from prospection.types import Usage
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["Estimate", "Price", "Rehearsal", "price_of", "rehearse"]
+
+ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+
+LONG_TEXT = 8
+"""Sentences in a free text."""
+
+REHEARSED = 3
+"""Queries of each data set that are rehearsed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a system will ask of a model in a whole run.
+
+    Attributes:
+        cases: Of the run, all seeds.
+        calls: Of all cases, answers included where the plan asks for them.
+        index_calls: For building what the system searches, of all users.
+        tokens_in, tokens_out: Of cases and indexes together.
+        cost: US dollars; None where the price is not known.
+    """
+
+    dataset: str
+    system: str
+    cases: int
+    calls: float
+    index_calls: float
+    tokens_in: float
+    tokens_out: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars for a token."""
+
+    token_in: float
+    token_out: float
+
+    def of(self, tokens_in: float, tokens_out: float) -> float:
+        """Return what so many tokens cost."""
+        return tokens_in * self.token_in + tokens_out * self.token_out
+
+
+def price_of(model: str | None) -> Price | None:
+    """Return the list price of "provider:model"; None where it is not known, as for models of one's own."""
+    if model is None:
+        return Price(token_in=0.0, token_out=0.0)
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    provider, _, name = model.partition(":")
+    million = 1_000_000
+    try:
+        price = calc_price(Tokens(input_tokens=million, output_tokens=million), model_ref=name, provider_id=provider)
+    except LookupError:
+        return None
+    return Price(token_in=float(price.input_price) / million, token_out=float(price.output_price) / million)
+
+
+class Rehearsal:
+    """A `ChatModel` that makes up replies of the shape asked for and counts what real ones would take.
+
+    The same request gets the same reply.
+    """
+
+    name = "rehearsal"
+
+    def __init__(self) -> None:
+        goals = load_goals()
+        self._sentences = [text for goal in goals for text in (*goal.steps, *goal.needs)]
+
+    async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
+        """Make a reply up."""
+        chance = random.Random(request.user)  # noqa: S311 - nothing secret
+        if issubclass(request.reply, str):
+            value: Any = " ".join(chance.choices(self._sentences, k=LONG_TEXT))
+            text = value
+        else:
+            schema = request.reply.model_json_schema()
+            data = self._made_up(schema, schema.get("$defs", {}), chance)
+            value, text = TypeAdapter(request.reply).validate_python(data), json.dumps(data)
+        usage = Usage(
+            calls=1, tokens_in=count_tokens(request.system) + count_tokens(request.user), tokens_out=count_tokens(text)
+        )
+        return ChatReply(value=value, usage=usage, model=self.name)
+
+    def _made_up(self, schema: dict[str, Any], parts: dict[str, Any], chance: random.Random) -> Any:  # noqa: ANN401
+        """Return data of a JSON schema: lists of three, or of as many as it demands; sentences for texts."""
+        if "$ref" in schema:
+            return self._made_up(parts[schema["$ref"].rsplit("/", 1)[-1]], parts, chance)
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return chance.choice(schema["enum"])
+        if "anyOf" in schema:
+            return self._made_up(schema["anyOf"][0], parts, chance)
+        match schema.get("type"):
+            case "object":
+                fields: dict[str, Any] = schema.get("properties", {})
+                return {name: self._made_up(part, parts, chance) for name, part in fields.items()}
+            case "array":
+                size = min(max(3, schema.get("minItems", 0)), schema.get("maxItems", 3))
+                return [self._made_up(schema.get("items", {}), parts, chance) for _ in range(size)]
+            case "boolean":
+                return chance.random() < 0.3
+            case "integer" | "number":
+                return max(1, int(schema.get("minimum", 1)))
+            case _:
+                return chance.choice(self._sentences)
+
+
+async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *, chat: str | None) -> list[Estimate]:
+    """Rehearse a plan on a few queries of each data set's first person and scale that up.
+
+    Args:
+        parts: Their tape and `model_of` are not used.
+        chat: The run's model; systems may name others. Without one, systems run on what the data set recorded.
+
+    Raises:
+        ConfigError: A system needs a model and there is none.
+    """
+    short = plan.model_copy(update={"seeds": plan.seeds[:1], "budget": PlanBudget()})
+    few = {name: _few(dataset) for name, dataset in datasets.items()}
+    named = {entry.name: entry.model or chat for entry in plan.systems}
+    with TemporaryDirectory() as place:
+        folder, rehearsal = RunFolder(Path(place)), Rehearsal()
+        tape = Tape(folder.recording)
+        model = TapedChat(tape, rehearsal.name, rehearsal)
+
+        def model_of(name: str | None) -> ChatModel | None:
+            return None if (name or chat) is None else model
+
+        await run_plan(short, few, folder, replace(parts, tape=tape, model_of=model_of))
+        rows, indexes = list(folder.rows().values()), folder.indexes()
+    return [
+        _scaled(
+            entry.name,
+            system.name,
+            plan,
+            datasets[entry.name],
+            [row for row in rows if (row.dataset, row.system) == (entry.name, system.name)],
+            [row for row in indexes if (row.dataset, row.system) == (entry.name, system.name)],
+            named[system.name],
+        )
+        for entry in plan.datasets
+        for system in plan.systems
+    ]
+
+
+def _few(dataset: Dataset) -> Dataset:
+    first = first_part(dataset, users=1, queries=None)
+    step = max(1, len(first.queries) // REHEARSED)
+    return replace(first, queries=first.queries[::step][:REHEARSED])
+
+
+def _scaled(
+    name: str, system: str, plan: Plan, dataset: Dataset, rows: list[Row], indexes: list[IndexRow], model: str | None
+) -> Estimate:
+    cases = len(plan.seeds) * len(dataset.queries)
+    asked, built = Usage(), Usage()
+    if model is not None:  # else what looks like calls was played from recorded probes
+        asked = sum((row.usage + row.answer_usage for row in rows), asked)
+        built = sum((row.usage for row in indexes), built)
+    by_case, by_user = cases / max(1, len(rows)), len(dataset.users) / max(1, len(indexes))
+    price = price_of(model)
+    tokens_in = asked.tokens_in * by_case + built.tokens_in * by_user
+    tokens_out = asked.tokens_out * by_case + built.tokens_out * by_user
+    return Estimate(
+        dataset=name,
+        system=system,
+        cases=cases,
+        calls=asked.calls * by_case,
+        index_calls=built.calls * by_user,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=None if price is None else price.of(tokens_in, tokens_out),
+    )

@@ -1,0 +1,62 @@
+"""From entries of a plan to systems, each bound to the store that is being measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prospection.config import RecallSettings
+from prospection.evaluation.recall import System
+from prospection.evaluation.rivals import build_rival
+from prospection.evaluation.runs.plan import SystemEntry
+from prospection.evaluation.systems import build_system
+from prospection.library.library import GoalLibrary
+from prospection.protocols import ChatModel, Embedder, FactStore
+from prospection.recall.policies import build_policy
+
+__all__ = ["ModelOf", "describe_system", "open_system"]
+
+ModelOf = Callable[[str | None], ChatModel | None]
+"""The language model of that name; for None the run's own, which may be none."""
+
+
+def open_system(
+    entry: SystemEntry,
+    recall: RecallSettings,
+    *,
+    store: FactStore,
+    embedder: Embedder,
+    library: GoalLibrary,
+    model_of: ModelOf,
+) -> System:
+    """Return the system of an entry.
+
+    Raises:
+        UnknownNameError, ConfigError: As `build_system` and `build_rival`.
+    """
+    model = model_of(entry.model)
+    if entry.rival is not None:
+        return build_rival(entry.rival, store=store, embedder=embedder, model=model)
+    return build_system(
+        str(entry.policy),
+        recall,
+        store=store,
+        embedder=embedder,
+        library=library,
+        model=model,
+        equal_budget=entry.equal_budget,
+        parameters=entry.parameters,
+    )
+
+
+def describe_system(entry: SystemEntry, recall: RecallSettings, model: str | None) -> Mapping[str, Any]:
+    """Return what decides how a system works, for the manifest."""
+    if entry.rival is not None:
+        return {"rival": entry.rival, "model": model}
+    known = build_policy(str(entry.policy), recall).parameters
+    return {
+        "policy": entry.policy,
+        "model": model,
+        "equal_budget": entry.equal_budget,
+        "parameters": {**known, **entry.parameters},
+    }

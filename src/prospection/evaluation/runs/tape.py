@@ -1,0 +1,257 @@
+"""Every call of a run, on tape: recorded while a model answers, played back when the very same is asked again.
+
+Calls are known by the piece of work they belong to (a case, an index), by stage, model, prompt, material and shape of
+reply, so that two systems that ask alike never meet each other's replies, and calls side by side may come in any order.
+Failed calls are on tape as well: a replay fails where the run failed. A run that was killed plays what it had paid for
+before it asks on. In go requests; out come replies, and a JSONL file that is only ever appended to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+import prospection.errors
+from prospection.errors import (
+    BudgetExceededError,
+    CredentialError,
+    InputError,
+    ModelError,
+    NotRecordedError,
+    ReplyError,
+)
+from prospection.evaluation.runs.plan import PlanBudget
+from prospection.protocols import ChatModel, ChatReply, ChatRequest
+from prospection.types import Usage
+
+__all__ = ["Tape", "TapedChat", "Work", "working"]
+
+ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+
+if TYPE_CHECKING:
+    _Key = tuple[str, str, str]
+
+
+class Work:
+    """A case or an index under way.
+
+    Attributes:
+        name: Unique in the run; calls are found on tape by it.
+        usage: Of its calls so far.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.usage = Usage()
+
+
+_current: ContextVar[Work] = ContextVar("work")
+
+
+@contextmanager
+def working(name: str) -> Iterator[Work]:
+    """Put calls made in the block, also by tasks it starts, to this piece of work."""
+    work = Work(name)
+    token = _current.set(work)
+    try:
+        yield work
+    finally:
+        _current.reset(token)
+
+
+class _Failure(BaseModel):
+    kind: str
+    message: str
+    raw: str = ""
+
+
+class _Line(BaseModel):
+    work: str
+    stage: str
+    asked: str
+    model: str
+    usage: Usage
+    reply: Any = None
+    error: _Failure | None = None
+
+
+class Tape:
+    """The calls of a run.
+
+    Attributes:
+        spent: Of all calls that were made and not played, in this process and before.
+        stopped: Why no further call may be made; None while they may.
+    """
+
+    def __init__(self, path: Path, *, budget: PlanBudget | None = None, retry_failed: bool = False) -> None:
+        """Read what is on the tape; a last line that was cut short when a run was killed is passed over.
+
+        Args:
+            retry_failed: Ask what failed in building an index again. Cases that are asked again have other names.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
+        self.spent = Usage()
+        self.stopped: str | None = None
+        self._path = path
+        self._budget = budget or PlanBudget()
+        self._under_way = 0
+        self._lock = anyio.Lock()
+        self._lines: defaultdict[_Key, deque[_Line]] = defaultdict(deque)
+        for line in _read(path):
+            self.spent += line.usage
+            self._lines[line.work, line.stage, line.asked].append(line)
+        for (work, _, _), lines in self._lines.items():
+            good = [line for line in lines if line.error is None]
+            # An index keeps its name when it is built again; what failed then is not what it was built from.
+            if "/index/" in work and (good or retry_failed):
+                lines.clear()
+                lines.extend(good)
+
+    def play(self, work: str, stage: str, asked: str) -> _Line | None:
+        """Take the next line of this kind off the tape; None when there is none left."""
+        lines = self._lines.get((work, stage, asked))
+        return lines.popleft() if lines else None
+
+    async def record(self, line: _Line) -> None:
+        """Append a line.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        self.spent += line.usage
+        async with self._lock:
+            await anyio.to_thread.run_sync(_append, self._path, line.model_dump_json())
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Hold a call against the ceilings while it is under way.
+
+        Raises:
+            BudgetExceededError: It would pass one; `stopped` says so from now on.
+        """
+        spent, ceilings = self.spent, self._budget
+        calls, tokens = spent.calls + self._under_way, spent.tokens_in + spent.tokens_out
+        if ceilings.max_calls is not None and calls >= ceilings.max_calls:
+            self.stopped = f"{calls} calls are made and max_calls is {ceilings.max_calls}"
+        elif ceilings.max_tokens is not None and tokens >= ceilings.max_tokens:
+            self.stopped = f"{tokens} tokens are used and max_tokens is {ceilings.max_tokens}"
+        elif ceilings.max_cost is not None and spent.cost is None:
+            self.stopped = f"the price of a call is not known, so max_cost {ceilings.max_cost:g} cannot be kept"
+        elif ceilings.max_cost is not None and spent.cost is not None and spent.cost >= ceilings.max_cost:
+            self.stopped = f"{spent.cost:.2f} dollars are spent and max_cost is {ceilings.max_cost:g}"
+        if self.stopped is not None:
+            raise BudgetExceededError(f"the run's ceiling: {self.stopped}; raise it and resume", usage=Usage())
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+
+class TapedChat:
+    """A `ChatModel` on tape.
+
+    Attributes:
+        name: Name of the model.
+    """
+
+    def __init__(self, tape: Tape, name: str, model: ChatModel | None) -> None:
+        """Put a model on tape.
+
+        Args:
+            model: What is asked for what is not on tape; None: nothing is, as in a replay.
+        """
+        self.name = name
+        self._tape, self._model = tape, model
+
+    async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
+        """Play the call when it is on tape, else make it and record it; either way it counts for the current work.
+
+        Raises:
+            NotRecordedError: It is not on tape and there is no model.
+            BudgetExceededError: A ceiling of the run is reached.
+            ModelError: As the model, or as the tape has it.
+        """
+        work = _current.get()
+        asked = _asked(self.name, request)
+        line = self._tape.play(work.name, request.stage, asked)
+        if line is not None:
+            work.usage += line.usage
+            return _played(line, request)
+        if self._model is None:
+            raise NotRecordedError(
+                f"the recording has no reply for stage {request.stage!r} of {work.name!r} as it is asked now; prompts, "
+                "data or code have changed since: run the plan again",
+                usage=Usage(),
+            )
+        with self._tape.calling():
+            return await self._ask(self._model, request, work, asked)
+
+    async def _ask(self, model: ChatModel, request: ChatRequest[ReplyT], work: Work, asked: str) -> ChatReply[ReplyT]:
+        known = {"work": work.name, "stage": request.stage, "asked": asked}
+        try:
+            reply = await model.complete(request)
+        except CredentialError:
+            raise  # ends the run; with another key the call is made again
+        except ModelError as error:
+            usage = error.usage or Usage(calls=1, failed_calls=1, cost=None)
+            work.usage += usage
+            raw = error.raw if isinstance(error, ReplyError) else ""
+            failure = _Failure(kind=type(error).__name__, message=str(error), raw=raw)
+            await self._tape.record(_Line(**known, model=model.name, usage=usage, error=failure))
+            raise
+        work.usage += reply.usage
+        value = reply.value if isinstance(reply.value, str) else reply.value.model_dump(mode="json")
+        await self._tape.record(_Line(**known, model=reply.model, usage=reply.usage, reply=value))
+        return reply
+
+
+def _asked(model: str, request: ChatRequest[ReplyT]) -> str:
+    shape = None if issubclass(request.reply, str) else request.reply.model_json_schema()
+    parts = [model, request.system, request.user, shape]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def _played(line: _Line, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
+    if line.error is not None:
+        kind: type[ModelError] = getattr(prospection.errors, line.error.kind, ModelError)
+        if issubclass(kind, ReplyError):
+            raise kind(line.error.message, raw=line.error.raw, usage=line.usage)
+        raise kind(line.error.message, usage=line.usage)
+    value = TypeAdapter(request.reply).validate_json(json.dumps(line.reply))
+    return ChatReply(value=value, usage=line.usage, model=line.model)
+
+
+def _read(path: Path) -> Iterator[_Line]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"recording {str(path)!r} cannot be read: {error}; start a new run") from error
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            yield _Line.model_validate_json(text)
+        except ValidationError as error:
+            if number < len(lines):
+                raise InputError(f"line {number} of recording {str(path)!r} is no call; start a new run") from error
+
+
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise InputError(f"recording {str(path)!r} cannot be written: {error}; free space and resume") from error

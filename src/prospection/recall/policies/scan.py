@@ -1,0 +1,113 @@
+"""Policy `scan`: the whole memory is shown to the model, slice by slice. The bound that search is measured against.
+
+No search can miss what is shown; it costs as many calls as the memory has slices. Slices are made from the nearest to
+the farthest and run side by side, so that a ceiling leaves the most promising part read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+import anyio
+
+from prospection.config import RecallSettings
+from prospection.errors import BudgetExceededError, ModelError
+from prospection.recall.context import count_tokens, fact_line
+from prospection.recall.foresee import Selection, select
+from prospection.recall.policy import Ranking
+from prospection.recall.pool import interleave_hits
+from prospection.recall.run import Run
+from prospection.types import ScoredFact
+
+__all__ = ["Scan"]
+
+EVERYTHING = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """Every fact that the model chose from its slice: all first choices, then all second ones, the nearest slice first.
+
+    Attributes:
+        slice_tokens: Size of what one call is shown.
+        parallel: Calls that are under way at once.
+        limit: Facts returned when no slice could be read.
+    """
+
+    limit: int = 20
+    slice_tokens: int = 4000
+    parallel: int = 4
+    name: ClassVar[str] = "scan"
+
+    @classmethod
+    def from_settings(cls, settings: RecallSettings) -> Scan:
+        """Return the policy as the settings say."""
+        return cls(limit=settings.limit, **settings.scan.model_dump())
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """See `Policy.parameters`."""
+        return asdict(self)
+
+    async def recall(self, query: str, run: Run) -> Ranking:
+        """See `Policy.recall`.
+
+        Slices that could not be read, at a ceiling or because the model failed, make the result partial. When none
+        could be read, a ceiling leaves what the query alone finds and a failing model is an error.
+        """
+        (near,) = await run.retrieve([run.probe(query, "query")], k=EVERYTHING)
+        slices = _slices(interleave_hits([near]), self.slice_tokens)
+        selections, failures = await self._read(query, run, slices)
+        if failures and len(failures) == len(slices):
+            if not all(isinstance(error, BudgetExceededError) for error in failures):
+                raise failures[0]
+            return Ranking(facts=interleave_hits([near[: self.limit]]), partial=str(failures[0]))
+        partial = f"{len(failures)} of {len(slices)} parts of memory were not read: {failures[0]}" if failures else None
+        outlooks = [selection.outlook for selection in selections if selection is not None and selection.outlook]
+        return Ranking(facts=_merged(selections), summary="\n".join(outlooks) or None, partial=partial)
+
+    async def _read(
+        self, query: str, run: Run, slices: Sequence[Sequence[ScoredFact]]
+    ) -> tuple[list[Selection | None], list[ModelError]]:
+        """Select from every slice, at most `parallel` at once; of what failed, the errors in the order of slices."""
+        selections: list[Selection | None] = [None] * len(slices)
+        failures: dict[int, ModelError] = {}
+        turn = anyio.CapacityLimiter(self.parallel)
+
+        async def read(place: int) -> None:
+            async with turn:
+                try:
+                    part = f"part {place + 1} of {len(slices)}"
+                    selections[place] = await select(run, query, slices[place], part=part)
+                except ModelError as error:
+                    failures[place] = error
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(slices)):
+                tasks.start_soon(read, place)
+        return selections, [failures[place] for place in sorted(failures)]
+
+
+def _slices(facts: Sequence[ScoredFact], tokens: int) -> list[list[ScoredFact]]:
+    """Cut facts into runs that fit into a token budget; a fact that is larger alone is a slice of its own."""
+    slices: list[list[ScoredFact]] = []
+    room = 0
+    for item in facts:
+        size = count_tokens(fact_line(item.fact) + "\n")
+        if not slices or size > room:
+            slices.append([])
+            room = tokens
+        slices[-1].append(item)
+        room -= size
+    return slices
+
+
+def _merged(selections: Sequence[Selection | None]) -> tuple[ScoredFact, ...]:
+    turns = zip_longest(*(selection.facts for selection in selections if selection is not None))
+    chosen = [choice for turn in turns for choice in turn if choice is not None]
+    return tuple(
+        ScoredFact(fact=fact, score=1.0 / rank, reason=why) for rank, (fact, why) in enumerate(chosen, start=1)
+    )

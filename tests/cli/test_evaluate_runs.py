@@ -1,0 +1,95 @@
+"""`prospection eval run|report|compare|datasets|plans`, from a plan to a gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands import Run, data_of, model_at, refused
+from loopback import Loopback
+
+PLAN = """
+name = "small one"
+[[datasets]]
+name = "quest"
+path = "nowhere"
+[[systems]]
+name = "direct"
+policy = "direct"
+[[systems]]
+name = "lexical"
+policy = "lexical"
+limit = 1
+"""
+
+
+def measured(run: Run, data: str) -> None:
+    Path("plan.toml").write_text(PLAN)
+    found = run(
+        "eval", "run", "plan.toml", "--data", f"quest={data}", env={"PROSPECTION_EVALUATION__EMBEDDING_CACHE": "0"}
+    )
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("6 cases in runs/small-one, 0 of them failed.")
+
+
+def test_from_a_plan_to_a_gate(run: Run, data: str) -> None:
+    measured(run, data)
+    report = run("eval", "report", "runs/small-one")
+    assert "## quest" in report.stdout
+    assert "3 queries of 2 people" in report.stdout
+    assert run("eval", "report", "runs/small-one", "--format", "csv").stdout.startswith("dataset,system,")
+    assert len(data_of(run("eval", "report", "runs/small-one", "--format", "json"))["summaries"]) == 2
+    # Every memory holds fewer than five facts, so that direct finds all of it; lexical returns one.
+    better = run("eval", "compare", "runs/small-one", "lexical", "direct", "--fail-below", "0")
+    assert better.exit_code == 0
+    assert "quest: recall of everything returned" in better.stdout
+    worse = run("eval", "compare", "runs/small-one", "direct", "lexical", "--at", "5", "--fail-below", "-0.1")
+    assert worse.exit_code == 1
+    assert "'lexical' is more than allowed (-0.1) from 'direct' on quest" in worse.stderr
+    (found,) = data_of(run("eval", "compare", "runs/small-one", "direct", "lexical", "--json"))
+    assert found["difference"] < 0
+
+
+def test_a_run_is_resumed_and_replayed(run: Run, data: str) -> None:
+    measured(run, data)
+    again = ("eval", "run", "plan.toml", "--data", f"quest={data}")
+    assert "holds a run already" in refused(run(*again))
+    assert data_of(run(*again, "--resume", "--json")) == {
+        "run": "runs/small-one",
+        "cases": 6,
+        "failed": 0,
+        "stopped": None,
+    }
+    replayed = run("eval", "run", "--replay", "runs/small-one", "--data", f"quest={data}")
+    assert replayed.stdout == "Every row of runs/small-one came out the same.\n"
+
+
+def test_a_dry_run_asks_nobody(run: Run, data: str, server: Loopback) -> None:
+    Path("plan.toml").write_text(PLAN.replace('policy = "lexical"\nlimit = 1', 'policy = "pgr"'))
+    options = ("--data", f"quest={data}", "--dry-run", *model_at(server.url))
+    direct, pgr = data_of(run("eval", "run", "plan.toml", *options, "--json"))
+    assert (direct["calls"], server.chats) == (0, [])
+    assert pgr["calls"] > 3
+    assert "rehearsed on a few queries" in run("eval", "run", "plan.toml", *options).stderr
+    assert not Path("runs").exists()
+
+
+def test_a_report_with_its_files(run: Run, data: str) -> None:
+    measured(run, data)
+    found = run("eval", "report", "runs/small-one", "--out", "out", "--no-plots")
+    assert found.stdout.split() == ["out/report.md", "out/report.csv", "out/report.json"]
+    assert Path("out/report.md").read_text() == run("eval", "report", "runs/small-one").stdout
+
+
+def test_data_sets_and_plans_are_listed(run: Run) -> None:
+    assert "https://github.com/snap-research/locomo" in run("eval", "datasets").stdout
+    assert "memoryquest" in [card["name"] for card in data_of(run("eval", "datasets", "--json"))]
+    assert run("eval", "plans").stdout.startswith("foresight-ablations   What each signal")
+    assert 'name = "paper"' in run("eval", "plans", "paper").stdout
+    assert "did you mean 'paper'" in refused(run("eval", "plans", "papr"))
+
+
+def test_what_cannot_be_run(run: Run) -> None:
+    assert "give either PLAN or --replay RUN" in refused(run("eval", "run"), code=2)
+    assert "'nothing' is not NAME=PATH" in refused(run("eval", "run", "quest", "--data", "nothing"), code=2)
+    assert "'elsewhere' is not a run" in refused(run("eval", "report", "elsewhere"))
+    assert "plan 'quets'; did you mean 'quest'" in refused(run("eval", "run", "quets"))
