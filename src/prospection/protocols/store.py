@@ -1,23 +1,17 @@
-"""The seams of the system: what a plug has to be able to do.
-
-Each protocol has few methods; the contract suites in `tests/contracts` run unchanged on every implementation.
-"""
+"""What a store of memory promises, by topic; `FactStore` is all of it together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Protocol
 
 from prospection.types import (
-    Calibration,
     Edit,
     Erased,
     Fact,
     Hit,
     Operation,
-    Probe,
     Record,
     SearchFilter,
     SearchProbe,
@@ -30,166 +24,22 @@ from prospection.types import (
     Vectors,
 )
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = [
-    "ChatModel",
-    "ChatReply",
-    "ChatRequest",
-    "Embedder",
+    "EVERYTHING_CURRENT",
+    "Archive",
+    "EncoderSwitch",
+    "FactLedger",
     "FactStore",
-    "Progress",
-    "Retriever",
-    "StreamingChat",
-    "TextRole",
-    "VectorSource",
+    "SessionLog",
+    "TraceLog",
+    "UsageLedger",
 ]
-
-TextRole = Literal["query", "passage"]
-"""Some encoders embed what is searched with and what is searched differently."""
-
-Progress = Callable[[int, int], None]
-"""Called with (done, total) while long work goes on."""
 
 EVERYTHING_CURRENT = SearchFilter()
 
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors. Vectors of encoders with different ids are never compared."""
-
-    @property
-    def id(self) -> str:
-        """Name, version and preparation, for example "minilm-l6-v2-int8"."""
-        ...
-
-    @property
-    def dims(self) -> int:
-        """Width d of the vectors."""
-        ...
-
-    @property
-    def calibration(self) -> Calibration:
-        """What cosines under this encoder mean."""
-        ...
-
-    async def embed(
-        self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
-    ) -> Vectors:
-        """Embed a batch.
-
-        Returns:
-            (n, d) float32, each row of length 1, in the order of `texts`; (0, d) for no texts. A row depends only on
-            its own text, not on the batch.
-
-        Raises:
-            ModelError: The encoder's endpoint failed.
-        """
-        ...
-
-
-class Retriever(Protocol):
-    """phi(x; M, theta) of the paper: any memory that can answer "facts relevant to x", for a batch of x at once."""
-
-    async def retrieve(self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0) -> list[list[Hit]]:
-        """Search memory with every probe.
-
-        Args:
-            probes: What to search with. A memory that has no cues or no lexical index answers `[]` to such probes.
-            k: At most this many hits for each probe.
-            min_similarity: Hits below this cosine do not count; the bound itself does. Lexical hits have no cosine
-                and are not bounded.
-
-        Returns:
-            One list for each probe, best first; ties in the order of ids. A fact appears once in a list.
-        """
-        ...
-
-
-@runtime_checkable
-class VectorSource(Protocol):
-    """A retriever that can also show the vectors of its facts, which spares embedding them again."""
-
-    async def vectors(self, facts: Sequence[Fact]) -> Vectors:
-        """Return (n, d) float32 unit rows, in the order of the facts."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest(Generic[ReplyT]):
-    """One question to a language model.
-
-    Attributes:
-        stage: Name of the stage, which is the name of its prompt file.
-        subject: What the call is about, stable between runs: recorded replies are found by (stage, subject).
-        system: The instructions. Never holds text that came from a user or from memory.
-        user: The material, with untrusted text in named tags.
-        prompt: Hash of the prompt file.
-        reply: The pydantic model the reply must fit, or `str` for free text.
-    """
-
-    stage: str
-    subject: str
-    system: str
-    user: str
-    prompt: str
-    reply: type[ReplyT]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatReply(Generic[ReplyT]):
-    """A reply that parsed, and what it cost, including failed attempts on the way."""
-
-    value: ReplyT
-    usage: Usage
-    model: str
-
-
-class ChatModel(Protocol):
-    """A language model that answers in a given shape."""
-
-    @property
-    def name(self) -> str:
-        """For traces and manifests, for example "openai:gpt-4o"."""
-        ...
-
-    async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
-        """Ask once; repair and bounded retries happen inside.
-
-        Raises:
-            ReplyError: The reply never parsed; `raw` keeps it.
-            ModelError: Anything else that kept a reply from coming; `usage` says what the attempts cost.
-        """
-        ...
-
-
-@runtime_checkable
-class StreamingChat(Protocol):
-    """A `ChatModel` that lets its replies be read while they are being written."""
-
-    async def stream(self, request: ChatRequest[ReplyT], heard: Callable[[str], None]) -> ChatReply[ReplyT]:
-        """Ask as `complete` does, with the same result and the same errors.
-
-        A callback rather than an iterator, so that retries, ceilings and cancelling stay inside one call.
-
-        Args:
-            heard: Called with all of the reply so far whenever more of it has come. When a reply turns out to be
-                unusable and is asked for again, the text begins anew.
-        """
-        ...
-
-
-class FactStore(Protocol):
-    """Where sessions, facts, vectors and traces live.
-
-    A user is an argument of every call: there is no call that sees two users' facts, but for those that are marked as
-    an operator's. Methods are coroutines because a store may be on a network. Every write is one transaction: it
-    happened whole or not at all.
-    """
-
-    # --- sessions
+class SessionLog(Protocol):
+    """Conversations: durable before anything clever is done with them, and taken for extraction one lease at a time."""
 
     async def put_session(self, user: str, session: Session) -> SessionRecord:
         """Make a session durable before anything clever is done with it.
@@ -224,6 +74,39 @@ class FactStore(Protocol):
             The user and the record in state `EXTRACTING`, or None when nothing is due.
         """
         ...
+
+    async def fail_session(
+        self, user: str, session_id: str, *, reason: str, raw: str | None = None, retry_at: datetime | None = None
+    ) -> None:
+        """Mark a session as failed. Its messages stay.
+
+        Args:
+            retry_at: From when on `claim_next` may take it again; None: not before it is claimed by name.
+        """
+        ...
+
+    async def release_session(self, user: str, session_id: str) -> None:
+        """Put a claimed session back: it waits again and the attempt does not count. Does nothing to any other."""
+        ...
+
+    async def sessions(
+        self,
+        user: str,
+        *,
+        states: frozenset[SessionState] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[SessionRecord]:
+        """Page through a user's sessions in the order of arrival; `after` is the id of the last one seen."""
+        ...
+
+    async def session(self, user: str, session_id: str) -> SessionRecord | None:
+        """One session, or None."""
+        ...
+
+
+class FactLedger(Protocol):
+    """Facts with their versions: what extraction and edits make of them, and how they are searched."""
 
     async def finish_session(
         self,
@@ -269,37 +152,6 @@ class FactStore(Protocol):
                 or is no merge to be taken back.
         """
         ...
-
-    async def fail_session(
-        self, user: str, session_id: str, *, reason: str, raw: str | None = None, retry_at: datetime | None = None
-    ) -> None:
-        """Mark a session as failed. Its messages stay.
-
-        Args:
-            retry_at: From when on `claim_next` may take it again; None: not before it is claimed by name.
-        """
-        ...
-
-    async def release_session(self, user: str, session_id: str) -> None:
-        """Put a claimed session back: it waits again and the attempt does not count. Does nothing to any other."""
-        ...
-
-    async def sessions(
-        self,
-        user: str,
-        *,
-        states: frozenset[SessionState] | None = None,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> list[SessionRecord]:
-        """Page through a user's sessions in the order of arrival; `after` is the id of the last one seen."""
-        ...
-
-    async def session(self, user: str, session_id: str) -> SessionRecord | None:
-        """One session, or None."""
-        ...
-
-    # --- facts
 
     async def facts(
         self,
@@ -351,7 +203,9 @@ class FactStore(Protocol):
         """
         ...
 
-    # --- encoders
+
+class EncoderSwitch(Protocol):
+    """Vectors of another encoder beside those in use, until they can take over."""
 
     async def prepare_encoder(self, encoder: tuple[str, int]) -> int:
         """Make room for vectors of another encoder beside those in use. For operators.
@@ -401,7 +255,9 @@ class FactStore(Protocol):
         """Remove the vectors of encoders that are not in use nor prepared; return how many. For operators."""
         ...
 
-    # --- usage
+
+class UsageLedger(Protocol):
+    """What has been spent on whom, so that ceilings survive a restart."""
 
     async def add_usage(self, user: str, usage: Usage, *, day: date) -> None:
         """Add to what has been spent on a user on a day (UTC)."""
@@ -411,7 +267,9 @@ class FactStore(Protocol):
         """Sum what has been spent from a day on: on a user, or on all, forgotten ones included."""
         ...
 
-    # --- traces
+
+class TraceLog(Protocol):
+    """The stories of recalls."""
 
     async def put_trace(self, user: str, trace: Trace) -> None:
         """Keep a trace, unless it shows a fact or a user that has been forgotten meanwhile."""
@@ -425,15 +283,9 @@ class FactStore(Protocol):
         """One trace, or None."""
         ...
 
-    # --- users
 
-    async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
-        """Names of the users that have anything here, in alphabetical order. For operators; never for a user."""
-        ...
-
-    async def forget(self, user: str, *, session: str | None = None, fid: str | None = None) -> Erased:
-        """Erase every trace of a user, of one session and the facts that stand on it alone, or of one fact."""
-        ...
+class Archive(Protocol):
+    """Everything of a user, to take along."""
 
     async def dump(self, user: str, *, after: Record | None = None, limit: int = 100) -> list[Record]:
         """Page through all that a user has, facts without their vectors, in an order in which `restore` takes it.
@@ -454,6 +306,23 @@ class FactStore(Protocol):
             InputError: A fact's id or times are not such as a store gives.
             StoreError: A fact comes without vectors.
         """
+        ...
+
+
+class FactStore(SessionLog, FactLedger, EncoderSwitch, UsageLedger, TraceLog, Archive, Protocol):
+    """Where sessions, facts, vectors and traces live.
+
+    A user is an argument of every call: there is no call that sees two users' facts, but for those that are marked as
+    an operator's. Methods are coroutines because a store may be on a network. Every write is one transaction: it
+    happened whole or not at all.
+    """
+
+    async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
+        """Names of the users that have anything here, in alphabetical order. For operators; never for a user."""
+        ...
+
+    async def forget(self, user: str, *, session: str | None = None, fid: str | None = None) -> Erased:
+        """Erase every trace of a user, of one session and the facts that stand on it alone, or of one fact."""
         ...
 
     async def statistics(self, user: str | None = None) -> dict[str, int]:
