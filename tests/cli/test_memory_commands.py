@@ -65,7 +65,7 @@ def test_recall_ask_and_trace_tell_one_story(ada: Run) -> None:
     assert traces[0]["id"] in ada("trace", "--user", "ada").stdout
     assert QUERY in ada("trace", traces[0]["id"], "--user", "ada").stdout
     why = ada("trace", "--fact", "f1", "--user", "ada")
-    assert "returned at place" in why.stdout
+    assert "Returned at place" in why.stdout
     assert "imagined fact: " in why.stdout
 
 

@@ -67,7 +67,8 @@ def test_ask_cites(with_model: Run, server: Loopback) -> None:
     assert "It stands on" in asked.stdout
     assert "policy foresight, 2 model calls" in asked.stderr
     answer = data_of(with_model("ask", QUERY, "--user", "ada", "--json", *model_at(server.url)))
-    assert answer["citations"] == [answer["recall"]["facts"][0]["fact"]["fid"]]
+    (cited,) = answer["citations"]
+    assert cited in {item["fact"]["fid"] for item in answer["recall"]["facts"]}
 
 
 def test_a_ceiling_gives_the_best_so_far(with_model: Run, server: Loopback) -> None:

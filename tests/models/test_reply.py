@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from prospection.models.reply import ReplyFault, parse_reply
+from prospection.models.reply import ReplyFault, parse_partial, parse_reply
 
 
 class Fact(BaseModel):
@@ -78,3 +78,29 @@ def test_a_reply_that_is_cut_off_is_never_taken(infos: list[str], cut: int) -> N
     assert parse_reply(text, Facts).facts == [Fact(info=info) for info in infos]
     with pytest.raises(ReplyFault):
         parse_reply(text[: cut % len(text)], Facts)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("", {}),
+        ("Let me think", {}),
+        ('<think>{"facts": [', {}),
+        ("{", {}),
+        ('{"facts": [', {"facts": []}),
+        ('{"facts": [{"info": "a"}, {"info": "half', {"facts": [{"info": "a"}, {}]}),
+        ('```json\n{"facts": [{"info": "a"}], "more": [1, 2', {"facts": [{"info": "a"}], "more": [1]}),
+        ('{"facts": "all"}', {"facts": "all"}),
+        ("[1, 2]", {}),
+        ('{"facts": ]', {}),
+    ],
+)
+def test_what_can_be_read_while_it_is_written(written: str, read: dict[str, object]) -> None:
+    assert parse_partial(written) == read
+
+
+@given(st.lists(st.text(max_size=30), max_size=5), st.data())
+def test_a_part_never_holds_a_string_that_is_not_in_the_whole(infos: list[str], data: st.DataObject) -> None:
+    text = json.dumps({"facts": infos})
+    part = parse_partial(text[: data.draw(st.integers(0, len(text)))])
+    assert part.get("facts", []) == infos[: len(part.get("facts", []))]

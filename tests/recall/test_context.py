@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prospection.recall.context import count_tokens, fact_line, render_context
+from prospection.recall.context import count_tokens, fact_line, memory_text, render_context
 from prospection.types import EventTime, Fact, Precision, ScoredFact
 
 MARCH = datetime(2025, 3, 1, tzinfo=UTC)
@@ -69,4 +70,55 @@ def test_the_budget_holds_and_the_most_important_facts_stay(infos: list[str], bu
     text = render_context(facts, max_tokens=budget)
     assert count_tokens(text) <= budget
     kept = [number for number in range(1, len(infos) + 1) if f"\n[f{number}] " in text]
+    assert kept == list(range(1, len(kept) + 1))
+
+
+def dated(number: int, start: datetime) -> ScoredFact:
+    event = EventTime(start=start, end=start + timedelta(days=1), precision=Precision.DAY)
+    fact = Fact(fid=f"f{number}", info="Happens.", event_time=event)
+    return ScoredFact(fact=fact, score=1 / number)
+
+
+def test_what_is_pinned_comes_first_and_events_stand_in_the_order_of_time() -> None:
+    pinned = ScoredFact(fact=Fact(fid="f9", info="Is diabetic.", pinned=True), score=1.0)
+    facts = [dated(1, MARCH + timedelta(days=9)), scored(2, "Likes tea."), dated(3, MARCH), dated(4, MARCH), pinned]
+    facts.append(dated(5, MARCH + timedelta(days=5)))
+    assert memory_text(facts, at=MARCH + timedelta(days=5), max_tokens=300) == "\n".join([
+        "Pinned by the person:",
+        "[f9] Is diabetic.",
+        "About the person, most important first:",
+        "[f2] (2025-03-01) Likes tea.",
+        "Past, in order of time:",
+        "[f3] Happens. [2025-03-01]",
+        "[f4] Happens. [2025-03-01]",
+        "Now and to come, in order of time:",
+        "[f5] Happens. [2025-03-06]",
+        "[f1] Happens. [2025-03-10]",
+    ])  # fmt: skip
+
+
+def test_facts_of_one_group_need_no_heading() -> None:
+    assert memory_text([scored(1, "Likes tea.")], max_tokens=50) == "[f1] (2025-03-01) Likes tea."
+
+
+def test_what_does_not_fit_is_counted() -> None:
+    facts = [scored(number, "x" * 80) for number in range(1, 11)]
+    text = render_context(facts, max_tokens=140)
+    assert "\n(6 less important facts are left out)\n" in text
+    assert [f"[f{number}]" in text for number in range(1, 11)] == [True] * 4 + [False] * 6
+
+
+@given(
+    days=st.lists(st.none() | st.integers(-20, 20), min_size=1, max_size=30),
+    pins=st.sets(st.integers(1, 30)),
+    budget=st.integers(60, 600),
+)
+def test_grouping_never_changes_which_facts_are_kept(days: list[int | None], pins: set[int], budget: int) -> None:
+    facts = []
+    for number, day in enumerate(days, start=1):
+        item = scored(number, "Something.") if day is None else dated(number, MARCH + timedelta(days=day))
+        facts.append(replace(item, fact=replace(item.fact, pinned=number in pins)))
+    text = render_context(facts, at=MARCH, max_tokens=budget)
+    assert count_tokens(text) <= budget
+    kept = [number for number in range(1, len(days) + 1) if f"\n[f{number}] " in text]
     assert kept == list(range(1, len(kept) + 1))
