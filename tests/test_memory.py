@@ -135,9 +135,18 @@ async def test_one_call_is_kept_back_for_the_answer(tmp_path: Path, memory: Asyn
         (lambda m: m.add([{"role": "user"}], user="ada"), ConversationError, "has no 'content'"),
         (lambda m: m.add(SAID, user=" "), InputError, "user ' ' is empty"),
         (lambda m: m.recall("  ", user="ada"), InputError, "the query is empty"),
+        (lambda m: m.add(SAID, user=7), InputError, "the user is 7; pass it as text"),
+        (lambda m: m.add(SAID, user="ada", session=7), InputError, "the session's id is 7; pass it as text"),
+        (lambda m: m.add(SAID, user="ada", at="2025-03-01"), InputError, "at is '2025-03-01'; pass an aware datetime"),
+        (lambda m: m.recall("cut \ud83d", user="ada"), InputError, "the query holds half a character"),
+        (lambda m: m.recall(None, user="ada"), InputError, "the query is None; pass it as text"),
+        (lambda m: m.recall("x", user="ada", limit=0), InputError, "the limit is 0; pass a whole number from 1 on"),
+        (lambda m: m.recall("x", user="ada", limit="5"), InputError, "the limit is '5'"),
+        (lambda m: m.add_fact("I sing \ud83d", user="ada"), InputError, "the statement holds half a character"),
         (lambda m: m.recall("x", user="eve"), UnknownUserError, "'eve' has no memory here"),
         (lambda m: m.recall("x", user="ada", policy="pgrr"), UnknownNameError, "did you mean 'pgr'?"),
         (lambda m: m.recall("x", user="ada", policy="pgr"), ConfigError, "needs a language model"),
+        (lambda m: m.recall("x", user="ada", policy="scan"), ConfigError, "needs a language model"),
         (lambda m: m.answer("x", user="ada"), ConfigError, "an answer needs a language model"),
     ],
 )
@@ -177,3 +186,11 @@ async def test_a_store_of_ones_own_is_left_open(tmp_path: Path) -> None:
         async with AsyncMemory(store=store, encoder=WordEmbedder(), settings=Settings()) as memory:
             await memory.add(SAID, user="ada", at=AT)
         assert await store.users() == ["ada"]
+
+
+async def test_a_person_of_whom_nothing_is_known_yet_is_no_stranger(memory: AsyncMemory) -> None:
+    await memory.add([{"role": "user", "content": "Hello there!"}], user="bob", at=AT)
+    await memory.add(SAID, user="bob", at=AT, wait=False)
+    found = await memory.recall("Plan a trip", user="bob", policy="direct")
+    assert found.facts == ()
+    assert any("1 conversation(s) that wait or failed" in note for note in found.trace.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -74,3 +75,32 @@ def test_a_program_that_never_closes_it_ends_all_the_same(tmp_path: Path) -> Non
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )
     assert (ended.stdout, ended.stderr) == ("[]\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_is_told_to_make_its_own(tmp_path: Path) -> None:
+    code = """
+import os
+from prospection import Memory
+memory = Memory("memory.db")
+print(memory.users(), flush=True)
+if os.fork() == 0:
+    try:
+        with memory:
+            memory.users()
+    except Exception as error:
+        print(type(error).__name__, "make a Memory of its own" in str(error), Memory("memory.db").users())
+else:
+    os.wait()
+    print(memory.users())
+"""
+    # Newer Pythons warn of every fork beside threads.
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("[]\nConfigError True []\n[]\n", "")

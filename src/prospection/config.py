@@ -218,6 +218,8 @@ class RewriteSettings(_Section):
 
     queries: int = Field(default=9, ge=1, le=30)
     """Searches to write beside the request itself."""
+    merge: Literal["interleave", "reciprocal"] = "interleave"
+    """How what they find is merged: by best rank, or by the sum of reciprocal ranks."""
 
 
 class RecollectSettings(_Section):

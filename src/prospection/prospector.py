@@ -22,7 +22,7 @@ from prospection.errors import ConfigError, InputError
 from prospection.integrations.recognise import as_retriever
 from prospection.protocols import ChatModel, Embedder
 from prospection.sync import BackgroundLoop
-from prospection.types import Answer, Budget, Recall, aware_utc
+from prospection.types import Answer, Budget, Recall, aware_utc, whole_text
 
 if TYPE_CHECKING:
     from prospection.library.library import GoalLibrary
@@ -115,14 +115,12 @@ class Prospector:
         """
         from prospection.recall.policies import build_policy
         from prospection.recall.recall import recall
-        from prospection.recall.recalling import ceilings
+        from prospection.recall.recalling import ceilings, limited
 
-        if not query.strip():
+        if not whole_text(query, "the query").strip():
             raise InputError("the query is empty; say what the person asked for")
         opened = await self._open()
-        settings = opened.settings.recall
-        if limit is not None:
-            settings = settings.model_copy(update={"limit": limit})
+        settings = limited(opened.settings.recall, limit)
         name = policy or self._policy or settings.policy or ("library" if opened.model is None else "foresight")
         run = self._run(opened, query, at, budget or ceilings(settings))
         return await recall(query, run, build_policy(name, settings), context_tokens=settings.context_tokens)
@@ -182,7 +180,6 @@ class Prospector:
 
     async def _open(self) -> _Opened:
         from prospection.library.library import GoalLibrary
-        from prospection.models.batching import BatchingEmbedder
         from prospection.models.embedding_cache import CachedEmbedder
         from prospection.models.encoders import open_encoder
         from prospection.models.open import open_chat
@@ -199,7 +196,7 @@ class Prospector:
             if model is None or isinstance(model, str):
                 model = open_chat(models.model_copy(update={"chat": model} if model else {}))
             # Room for what a recall looks at: the texts of a foreign memory have to be embedded to be judged.
-            embedder = CachedEmbedder(BatchingEmbedder(encoder), in_memory=20_000)
+            embedder = CachedEmbedder(encoder, in_memory=20_000)
             self._opened = _Opened(
                 settings=settings,
                 embedder=embedder,

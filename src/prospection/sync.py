@@ -19,6 +19,7 @@ import anyio
 from anyio.from_thread import BlockingPortal
 
 from prospection.config import Settings
+from prospection.errors import ConfigError
 from prospection.memory import AsyncMemory, MessageLike
 from prospection.protocols import ChatModel, Embedder, FactStore, Progress
 from prospection.types import (
@@ -330,6 +331,7 @@ class BackgroundLoop:
         self._lock = threading.Lock()
         self._portal: BlockingPortal | None = None
         self._thread: threading.Thread | None = None
+        self._process = 0
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a coroutine function there and wait for its result."""
@@ -376,6 +378,8 @@ class BackgroundLoop:
 
     def stop(self, last: Callable[[], Awaitable[None]]) -> None:
         """Run `last`, then end the thread. Does nothing when no call was ever made."""
+        if self._process != os.getpid():
+            return  # never started, or by another process that forked: the thread and the open file are that one's
         with self._lock:
             portal, thread = self._portal, self._thread
             self._portal = self._thread = None
@@ -388,8 +392,14 @@ class BackgroundLoop:
             thread.join()
 
     def _started(self) -> BlockingPortal:
+        if self._process not in (0, os.getpid()):
+            raise ConfigError(
+                f"this memory was opened in process {self._process}, which forked: its thread did not come along; "
+                "make a Memory of its own in each process"
+            )
         with self._lock:
             if self._portal is None:
+                self._process = os.getpid()
                 ready: Future[BlockingPortal] = Future()
                 # A daemon: a program that never calls close() can still end. Nothing is lost by it: what `add`
                 # acknowledged is on disk.

@@ -83,7 +83,7 @@ def test_a_report_with_its_files(run: Run, data: str) -> None:
 def test_data_sets_and_plans_are_listed(run: Run) -> None:
     assert "https://github.com/snap-research/locomo" in run("eval", "datasets").stdout
     assert "memoryquest" in [card["name"] for card in data_of(run("eval", "datasets", "--json"))]
-    assert run("eval", "plans").stdout.startswith("foresight-ablations   What each signal")
+    assert "\nforesight-ablations   What each signal" in run("eval", "plans").stdout
     assert 'name = "paper"' in run("eval", "plans", "paper").stdout
     assert "did you mean 'paper'" in refused(run("eval", "plans", "papr"))
 

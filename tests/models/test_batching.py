@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import anyio
 import numpy as np
@@ -79,8 +80,8 @@ async def test_queries_and_passages_do_not_mix_and_large_calls_go_alone() -> Non
     embedder = BatchingEmbedder(inner)
     large = [f"text {number}" for number in range(SMALL + 1)]
     async with anyio.create_task_group() as tasks:
-        for role in ("query", "passage"):
-            tasks.start_soon(lambda role=role: embedder.embed([role], role=role))
+        tasks.start_soon(partial(embedder.embed, ["query"], role="query"))
+        tasks.start_soon(partial(embedder.embed, ["passage"], role="passage"))
         tasks.start_soon(embedder.embed, large)
     assert sorted(map(len, inner.batches)) == [1, 1, SMALL + 1]
     assert (await embedder.embed([])).shape == (0, inner.dims)

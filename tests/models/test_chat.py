@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from itertools import pairwise
 
 import anyio
 import pytest
@@ -124,6 +125,13 @@ async def test_a_reply_that_never_parses_is_kept(server: Loopback) -> None:
     assert caught.value.usage.tokens_out >= 3
 
 
+async def test_half_a_character_is_mended_and_can_be_corrected(server: Loopback) -> None:
+    server.script("I like \ud83d", Reply({"facts": [{"info": "tea \ud83d", "tags": []}]}))
+    reply = await chat_at(server).complete(structured())
+    assert "\ufffd" in str(server.chats[-1].body["messages"])
+    assert reply.value.facts[0].info == "tea \ufffd"
+
+
 async def test_a_cut_reply_is_not_asked_for_again(server: Loopback) -> None:
     server.script(Reply('{"facts": [{"info": "a"', finish="length"))
     with pytest.raises(TruncatedReplyError, match=r"output limit of 500 tokens; raise models.max_output") as caught:
@@ -238,3 +246,56 @@ async def test_prices_are_known_by_provider_or_address(provider: str, url: str, 
     used = RequestUsage(input_tokens=1_000_000, output_tokens=0)
     response = ModelResponse(parts=[], model_name="gpt-4o", provider_name=provider, provider_url=url, usage=used)
     assert price(response) == dollars
+
+
+async def test_a_reply_can_be_read_while_it_is_written(server: Loopback) -> None:
+    server.script(Reply(FACTS, tokens=(120, 30)))
+    heard: list[str] = []
+    reply = await chat_at(server).stream(structured(), heard.append)
+    assert reply.value == Memories.model_validate(FACTS)
+    assert len(heard) > 2
+    assert all(later.startswith(sooner) for sooner, later in pairwise(heard))
+    assert json.loads(heard[-1]) == FACTS
+    assert (reply.usage.calls, reply.usage.tokens_in, reply.usage.tokens_out) == (1, 120, 30)
+    assert server.chats[0].body["stream"] is True
+
+
+async def test_a_tool_call_can_be_read_while_it_is_written(server: Loopback) -> None:
+    server.refuse = {"json_schema"}
+    server.script(FACTS)
+    heard: list[str] = []
+    reply = await chat_at(server).stream(structured(), heard.append)
+    assert reply.value == Memories.model_validate(FACTS)
+    assert len(heard) > 2
+
+
+async def test_a_stream_that_breaks_off_is_asked_for_again(server: Loopback) -> None:
+    server.script(Status(503), "no JSON", FACTS)
+    heard: list[str] = []
+    reply = await chat_at(server).stream(structured(), heard.append)
+    assert reply.value == Memories.model_validate(FACTS)
+    assert (reply.usage.calls, reply.usage.failed_calls) == (3, 2)
+    assert any(text.startswith("no JSON") for text in heard)
+
+
+async def test_an_endpoint_that_refuses_streams_is_remembered(server: Loopback) -> None:
+    server.handler = lambda chat: Status(400, "no streams") if chat.body.get("stream") else Reply(FACTS)
+    chat = chat_at(server)
+    heard: list[str] = []
+    assert (await chat.stream(structured(), heard.append)).value == Memories.model_validate(FACTS)
+    before = len(server.chats)
+    assert (await chat.stream(structured(), heard.append)).value == Memories.model_validate(FACTS)
+    assert len(server.chats) == before + 1
+    assert heard == []
+
+
+async def test_a_call_that_is_cancelled_leaves_no_connection_behind(server: Loopback) -> None:
+    server.handler = lambda _: Slow(30)
+    chat = chat_at(server)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(chat.complete, structured())
+        await anyio.sleep(0.1)
+        tasks.cancel_scope.cancel()
+    server.handler = lambda _: Reply(FACTS)
+    assert (await chat.complete(structured())).value == Memories.model_validate(FACTS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -88,3 +91,12 @@ def test_runs_hold_every_text_once_and_keep_the_limit(lengths: list[int], run_to
     assert sorted(position for run in runs for position in run) == list(range(len(lengths)))
     for run in runs:
         assert len(run) == 1 or len(run) * max(lengths[i] for i in run) <= run_tokens
+
+
+def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
+    # Where its runtime reports to its maker, it keeps the reports in the cache folder until they are sent.
+    code = "import anyio; from prospection.models.local import LocalEncoder; anyio.run(LocalEncoder().embed, ['tea'])"
+    silencing = {"CI", "ORT_DISABLE_TELEMETRY", "ORT_RUNNING_UNIT_TESTS", "XDG_CACHE_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in silencing}
+    subprocess.run([sys.executable, "-c", code], env={**kept, "HOME": str(tmp_path)}, timeout=60, check=True)
+    assert list(tmp_path.rglob("*")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -11,10 +12,11 @@ from contracts.chat_contract import FACTS, REPLIES, ChatContract, plain, structu
 from loopback import Loopback, Reply, Slow, Status
 from prospection.errors import BudgetExceededError, EndpointError, ReplyError
 from prospection.models.chat import PydanticAIChat
-from prospection.models.meter import MeteredChat
+from prospection.models.meter import MeteredChat, remaining
 from prospection.models.open import build_model
+from prospection.models.recorded import RecordedChat, RecordingChat
 from prospection.protocols import ChatModel, ChatRequest
-from prospection.types import Budget
+from prospection.types import Budget, Usage
 
 pytestmark = pytest.mark.anyio
 
@@ -132,3 +134,51 @@ async def test_failed_replies_keep_their_type(server: Loopback) -> None:
     with pytest.raises(ReplyError):
         await meter.complete(structured())
     assert meter.usage.failed_calls == 3
+
+
+async def test_calls_side_by_side_share_the_ceiling(server: Loopback) -> None:
+    server.handler = lambda _: Slow(0.05, Reply("ok"))
+    meter = MeteredChat(chat_at(server), Budget(max_calls=2))
+    refused = 0
+
+    async def ask() -> None:
+        nonlocal refused
+        try:
+            await meter.complete(plain())
+        except BudgetExceededError:
+            refused += 1
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(ask)
+    assert (refused, meter.usage.calls, len(server.requests)) == (3, 2, 2)
+
+
+async def test_a_stream_is_metered_as_a_call(server: Loopback) -> None:
+    server.script(Reply(FACTS, tokens=(100, 10)), Reply(FACTS, pace=10))
+    heard: list[str] = []
+    meter = MeteredChat(chat_at(server), Budget(max_calls=2, deadline=2.0))
+    await meter.stream(structured(), heard.append)
+    assert heard
+    assert (meter.usage.calls, meter.usage.tokens_in) == (1, 100)
+    with pytest.raises(BudgetExceededError, match="was cancelled at the deadline of 2 s"):
+        await meter.stream(structured(), heard.append)
+    assert (meter.usage.calls, meter.usage.failed_calls) == (2, 1)
+
+
+async def test_a_model_that_cannot_stream_is_asked_without(server: Loopback, tmp_path: Path) -> None:
+    recording = tmp_path / "replies.jsonl"
+    recording.write_text('{"stage": "s", "subject": "x", "reply": "said"}\n')
+    heard: list[str] = []
+    request = ChatRequest(stage="s", subject="x", system="", user="", prompt="", reply=str)
+    meter = MeteredChat(RecordingChat(RecordedChat.load(recording), tmp_path / "again.jsonl"))
+    assert (await meter.stream(request, heard.append)).value == "said"
+    assert heard == []
+
+
+def test_what_is_left_of_a_budget() -> None:
+    spent = Usage(calls=2, tokens_in=30, tokens_out=10, cost=0.25)
+    budget = Budget(max_calls=3, max_tokens=20, max_cost=1.0, deadline=2.0)
+    assert remaining(budget, spent, 0.5) == Budget(max_calls=1, max_tokens=0, max_cost=0.75, deadline=1.5)
+    assert remaining(Budget(), spent, 9) == Budget()
+    assert remaining(Budget(max_cost=1.0), Usage(cost=None), 0).max_cost == 0.0

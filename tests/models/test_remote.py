@@ -20,9 +20,11 @@ from prospection.errors import (
     UnknownNameError,
 )
 from prospection.models.attempts import Endpoint
+from prospection.models.batching import BatchingEmbedder
 from prospection.models.encoders import encoder_names, open_encoder
 from prospection.models.local import LocalEncoder
 from prospection.models.remote import RemoteEncoder
+from prospection.protocols import Embedder
 from prospection.types import Calibration
 
 pytestmark = pytest.mark.anyio
@@ -54,9 +56,9 @@ def encoder_at(server: Loopback, *, retries: int = 2) -> RemoteEncoder:
 
 class TestContract(EmbedderContract):
     @pytest.fixture
-    async def embedder(self, server: Loopback) -> RemoteEncoder:
+    async def embedder(self, server: Loopback) -> Embedder:
         opened = await open_encoder(f"tiny@{server.url}")
-        assert isinstance(opened, RemoteEncoder)
+        assert isinstance(opened, BatchingEmbedder)  # callers side by side share requests
         return opened
 
 

@@ -89,7 +89,7 @@ def test_a_reply_that_is_cut_off_is_never_taken(infos: list[str], cut: int) -> N
         ("{", {}),
         ('{"facts": [', {"facts": []}),
         ('{"facts": [{"info": "a"}, {"info": "half', {"facts": [{"info": "a"}, {}]}),
-        ('```json\n{"facts": [{"info": "a"}], "more": [1, 2', {"facts": [{"info": "a"}], "more": [1]}),
+        ('```json\n{"facts": [{"info": "a"}], "more": [1, 2', {"facts": [{"info": "a"}], "more": [1, 2]}),
         ('{"facts": "all"}', {"facts": "all"}),
         ("[1, 2]", {}),
         ('{"facts": ]', {}),

@@ -54,6 +54,13 @@ async def test_rewrite_interleaves_the_lists() -> None:
     assert [item.score for item in ranking.facts] == [1.0, 1.0, 1.0]
 
 
+async def test_rewrite_by_reciprocal_ranks_asks_for_agreement() -> None:
+    memory = WordMemory("rome flights", "mother dialysis", "trip to rome")
+    model = Script(rewrite=[{"queries": ["rome", "to rome", "mother"]}])
+    ranking = await Rewrite(merge="reciprocal").recall("trip", run_over(memory, model))
+    assert [item.fid for item in ranking.facts] == ["f3", "f1", "f2"]
+
+
 @pytest.mark.parametrize("policy", [Hyde(limit=2), Rewrite(limit=2), Scan(limit=2)])
 async def test_a_ceiling_leaves_what_the_request_alone_finds(policy: Hyde | Rewrite | Scan) -> None:
     failure = BudgetExceededError("no call left")

@@ -17,7 +17,7 @@ from remembered import NOW, Script, WordEmbedder, tree
 pytestmark = pytest.mark.anyio
 
 INFOS = ("mother has dialysis on mondays", "passport lapsed in april", "likes tea", "collects stamps")
-PLAN = {
+PLAN: dict[str, list[object]] = {
     "simulate": [tree(care=["mother dialysis mondays"], papers=["passport lapsed"])],
     "augment": [{"query": "italy"}],
     "summarise": ["Mind the passport."],

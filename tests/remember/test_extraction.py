@@ -116,6 +116,13 @@ async def test_a_quote_is_checked_and_repaired() -> None:
     ]
 
 
+async def test_a_sentence_of_the_assistant_is_no_fact_about_the_person() -> None:
+    candidates = await extract(
+        script([fact("Rhythm and blues. Congratulations to Lea!"), fact("My sister Lea had twins yesterday.")])
+    )
+    assert [candidate.info for candidate in candidates] == ["My sister Lea had twins yesterday."]
+
+
 async def test_an_implausible_time_costs_the_time_not_the_fact() -> None:
     (candidate,) = await extract(script([fact("Lea had twins.", time={"start": "31 June", "precision": "day"})]))
     assert (candidate.info, candidate.event_time) == ("Lea had twins.", None)

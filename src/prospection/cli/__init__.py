@@ -30,6 +30,10 @@ _COMMANDS = {
     "forget": ("facts:forget", "Erase a person, a conversation or a fact for good."),
     "import": ("import_:import_", "Move into memory what PATH holds: an account export, chat logs, or an archive."),
     "judge": ("judge:judge", "Compare answers, blind: by a model, by people, and both with each other."),
+    "quest": (
+        "quest:quest",
+        "Build a benchmark, from profiles or from your own memory, and check it.",
+    ),
     "recall": ("recall:recall", "Find the memories that an answer to QUERY has to respect."),
     "reembed": ("reembed:reembed", "Make all vectors anew with another encoder."),
     "retry": ("remember:retry", "Extract the conversations that failed or still wait."),

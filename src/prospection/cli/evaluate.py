@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prospection.cli import evaluate_runs
+from prospection.cli.evaluate_extraction import extraction
 from prospection.cli.options import (
     Place,
     as_json,
@@ -43,6 +44,7 @@ for _command in (
     evaluate_runs.answers,
     evaluate_runs.datasets,
     evaluate_runs.plans,
+    extraction,
     rivals,
 ):
     evaluate.add_command(_command)

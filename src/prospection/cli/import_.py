@@ -22,6 +22,7 @@ from prospection.cli.options import (
     settled,
     zone_of,
 )
+from prospection.cli.words import counted, spent
 from prospection.protocols import Progress
 from prospection.types import Failed, Outcome, Queued, Stored, Usage
 
@@ -159,7 +160,7 @@ def _tell_restored(counts: Mapping[str, int], user: str, json_: bool) -> None:
     if json_:
         print_json({"restored": dict(counts)})
         return
-    kinds = ", ".join(_count(counts.get(kind, 0), kind) for kind in ("session", "fact", "trace"))
+    kinds = ", ".join(counted(counts.get(kind, 0), kind) for kind in ("session", "fact", "trace"))
     click.echo(f"restored {kinds} of {user}", err=True)
 
 
@@ -190,8 +191,8 @@ def _tell(
             click.echo(f"{skip.reason}: {skip.what}")
     would = "would be " if dry_run else ""
     click.echo(
-        f"{' and '.join(result.layouts) or 'nothing'}: {_count(result.conversations, 'conversation')} with "
-        f"{_count(result.messages, 'message')}; {len(result.new)} {would}new, {len(result.grown)} {would}continued, "
+        f"{' and '.join(result.layouts) or 'nothing'}: {counted(result.conversations, 'conversation')} with "
+        f"{counted(result.messages, 'message')}; {len(result.new)} {would}new, {len(result.grown)} {would}continued, "
         f"{result.known} known already",
         err=True,
     )
@@ -209,7 +210,7 @@ def _remembered(outcomes: Sequence[Outcome], user: str) -> str:
         return f"stored, to be extracted by: {waiting}"
     stored = [outcome for outcome in outcomes if isinstance(outcome, Stored)]
     facts = {fact.fid for outcome in stored for fact in outcome.facts}
-    parts = [f"{_count(len(facts), 'fact')} from {_count(len(stored), 'conversation')} remembered for {user}"]
+    parts = [f"{counted(len(facts), 'fact')} from {counted(len(stored), 'conversation')} remembered for {user}"]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     queued = sum(isinstance(outcome, Queued) for outcome in outcomes)
     if failed:
@@ -218,10 +219,5 @@ def _remembered(outcomes: Sequence[Outcome], user: str) -> str:
         parts.append(f"{len(failed) + queued} wait for: {waiting}")
     usage = sum((outcome.usage for outcome in outcomes if not isinstance(outcome, Queued)), Usage())
     if usage.calls:
-        cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-        parts.append(f"{_count(usage.calls, 'model call')}, {usage.tokens_in + usage.tokens_out} tokens, {cost}")
+        parts.append(spent(usage))
     return "; ".join(parts)
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"

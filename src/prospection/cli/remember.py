@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from prospection.cli.options import (
     progress_bars,
     zone_of,
 )
+from prospection.cli.words import counted, spent
 from prospection.types import Failed, Nothing, Outcome, Queued, Stored, Usage
 
 __all__ = ["add", "retry"]
@@ -113,7 +114,7 @@ def _report(outcomes: Sequence[Outcome], user: str, json_: bool) -> None:
     for outcome in failed:
         click.echo(f"Error: conversation {outcome.session!r}: {outcome.reason}", err=True)
     if failed:
-        kept = f"{_count(failed, 'conversation')} kept whole"
+        kept = f"{counted(len(failed), 'conversation')} kept whole"
         click.echo(f"Nothing is lost: {kept}. To try again: prospection retry --user {user}", err=True)
         sys.exit(1)
 
@@ -128,18 +129,12 @@ def _talk(outcomes: Sequence[Outcome], user: str) -> None:
     queued = sum(isinstance(outcome, Queued) for outcome in outcomes)
     parts = []
     if stored:
-        parts.append(f"{_count(facts, 'fact')} from {_count(stored, 'conversation')} remembered for {user}")
+        parts.append(f"{counted(len(facts), 'fact')} from {counted(len(stored), 'conversation')} remembered for {user}")
     if empty:
         parts.append(f"{empty} held nothing new")
     if queued:
         parts.append(f"{queued} stored, to be extracted by: prospection retry --user {user}")
     usage = sum((outcome.usage for outcome in outcomes if not isinstance(outcome, Queued)), Usage())
     if usage.calls:
-        cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-        calls = f"{usage.calls} model call{'' if usage.calls == 1 else 's'}"
-        parts.append(f"{calls}, {usage.tokens_in + usage.tokens_out} tokens, {cost}")
+        parts.append(spent(usage))
     click.echo("; ".join(parts), err=True)
-
-
-def _count(things: Collection[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.words import counted
 
 __all__ = ["review"]
 
@@ -39,5 +40,7 @@ def review(place: Place, user: str, session: str, json_: bool) -> None:
         elif item.fact.valid_until is not None:
             click.echo("      removed since")
     reason = f": {found.session.reason}" if found.session.reason else ""
-    count = f"{len(found.facts)} fact{'' if len(found.facts) == 1 else 's'}"
-    click.echo(f"{count} of {found.session.session.at:%Y-%m-%d}; {found.session.state}{reason}", err=True)
+    click.echo(
+        f"{counted(len(found.facts), 'fact')} of {found.session.session.at:%Y-%m-%d}; {found.session.state}{reason}",
+        err=True,
+    )

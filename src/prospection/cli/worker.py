@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prospection.cli.options import Place, as_json, model_options, open_memory, print_json, progress_bars, store_options
+from prospection.cli.words import spent
 from prospection.types import Failed, Outcome, Queued, Stored, Usage, Work
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _talk(work: Work) -> None:
     if work.failed:
         parts.append(f"{work.failed} attempts failed and are kept (see: prospection doctor)")
     if work.usage.calls:
-        cost = "price unknown" if work.usage.cost is None else f"${work.usage.cost:.4f}"
-        parts.append(f"{work.usage.calls} model calls, {work.usage.tokens_in + work.usage.tokens_out} tokens, {cost}")
+        parts.append(spent(work.usage))
     if work.stopped:
         parts.append(f"stopped: {work.stopped}")
     click.echo("; ".join(parts), err=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeAlias
 
-from prospection.types import Message, Role
+from prospection.types import Message, Role, mended_text
 
-__all__ = ["Conversation", "Importer", "LeftOut", "Opening", "Reading", "Skipped", "spoken", "text_of"]
+__all__ = ["Conversation", "Importer", "LeftOut", "Opening", "Reading", "Skipped", "spoken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +116,4 @@ def spoken(role: Role, content: str, at: datetime | None = None, name: str | Non
 
     Exports cut texts in the middle of surrogate pairs; half a character cannot be stored and becomes U+FFFD.
     """
-    return Message(role=role, content=text_of(content), name=name, at=at)
-
-
-def text_of(text: str) -> str:
-    """Return the text with halves of characters replaced by U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return Message(role=role, content=mended_text(content), name=name, at=at)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 
 from prospection.config import Settings, load_settings
-from prospection.errors import ConfigError, InputError
+from prospection.errors import ConfigError, EncoderMismatchError, InputError
 from prospection.protocols import ChatModel, Embedder, FactStore
-from prospection.types import aware_utc
+from prospection.types import aware_utc, whole_text
 
 if TYPE_CHECKING:
     from prospection.library.library import GoalLibrary
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from prospection.store.sqlite import SQLiteStore
 
 __all__ = ["Opened", "Opening", "checked", "instant", "now"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +93,18 @@ class Opening:
                 self._opened = await self._assemble()
             return self._opened
 
+    async def _across(self, call: Callable[[Opened], Awaitable[T]]) -> T:
+        """Call with what the memory is made of; once more when `reembed` has changed that meanwhile."""
+        opened = await self._open()
+        try:
+            return await call(opened)
+        except EncoderMismatchError:
+            if (anew := await self._open()) is opened:
+                raise
+            return await call(anew)
+
     async def _assemble(self) -> Opened:
         from prospection.library.library import GoalLibrary
-        from prospection.models.batching import BatchingEmbedder
         from prospection.models.embedding_cache import CachedEmbedder
         from prospection.models.open import open_chat
         from prospection.recall.recalling import Recalling
@@ -106,7 +118,7 @@ class Opening:
             said = {"chat": model, "base_url": self._base_url}
             model = open_chat(models.model_copy(update={key: value for key, value in said.items() if value}))
         store = self._given_store or await self._open_file(settings, embedder)
-        embedder = CachedEmbedder(BatchingEmbedder(embedder))
+        embedder = CachedEmbedder(embedder)
         library = GoalLibrary(embedder)
         return Opened(
             settings=settings,
@@ -165,8 +177,8 @@ def checked(user: str) -> str:
     """Return the user's name.
 
     Raises:
-        InputError: It is empty.
+        InputError: It is empty, or is no text that can be stored.
     """
-    if not user.strip():
+    if not whole_text(user, "the user").strip():
         raise InputError(f"user {user!r} is empty; every call names whose memory it is about")
     return user

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from prospection.errors import EncoderMismatchError, InputError
+from prospection.errors import InputError
 from prospection.memory.opening import Opening, checked
 from prospection.types import Answer, Budget, Recall, Trace
 
@@ -149,13 +149,7 @@ class Recalls(Opening):
         return await (await self._open()).store.trace(checked(user), trace_id)
 
     async def _recalled(self, call: Callable[[Recalling], Awaitable[T]]) -> T:
-        opened = await self._open()
-        try:
-            return await call(opened.recalling)
-        except EncoderMismatchError:
-            if (anew := await self._open()) is opened:
-                raise
-            return await call(anew.recalling)  # `reembed` came between
+        return await self._across(lambda opened: call(opened.recalling))
 
     async def _trace(self, trace_id: str | None, user: str) -> Trace:
         if trace_id is None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
-from prospection.errors import EncoderMismatchError
 from prospection.memory.opening import Opening, checked, now
 from prospection.protocols import Progress
 from prospection.types import Message, Outcome, Review, SessionStatus, Usage, Work
@@ -55,13 +54,7 @@ class Remembers(Opening):
         from prospection.remember.conversation import as_session
 
         entry = as_session(messages, id=session, at=at or now(), zone=zone)
-        opened = await self._open()
-        try:
-            return await opened.remembering.add(checked(user), entry, now=now(), wait=wait)
-        except EncoderMismatchError:
-            if (anew := await self._open()) is opened:
-                raise
-            return await anew.remembering.add(user, entry, now=now(), wait=wait)  # `reembed` came between
+        return await self._across(lambda opened: opened.remembering.add(checked(user), entry, now=now(), wait=wait))
 
     async def retry(self, *, user: str, progress: Progress | None = None) -> list[Outcome]:
         """Extract every session of the user that waits or failed, in order of arrival.

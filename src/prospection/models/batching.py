@@ -2,6 +2,9 @@
 
 In goes an encoder; out comes the same encoder for callers side by side. While a batch runs, the texts that arrive wait
 and go together in the next one, so that ten recalls cost about as many batches as one. A caller alone waits for nobody.
+
+Encoders behind an endpoint come wrapped in this. Ours in the process do not: they take as long for a text in a large
+batch as in a small one, and run several batches on several cores (benchmarks/recall_concurrency.py).
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ event loop and needs no closing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+import anyio
 from genai_prices import calc_price
 from pydantic import BaseModel
 from pydantic_ai.direct import model_request, model_request_stream
@@ -26,7 +28,7 @@ from prospection.errors import ConfigError, ReplyError, TruncatedReplyError
 from prospection.models.attempts import AttemptFailed, Endpoint, Ledger, attempt
 from prospection.models.reply import ReplyFault, parse_reply
 from prospection.protocols import ChatReply, ChatRequest
-from prospection.types import Usage
+from prospection.types import Usage, mended_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +123,7 @@ class PydanticAIChat:
         messages: list[ModelMessage] = [question]
         shape = request.reply if issubclass(request.reply, BaseModel) else None
         raw, fault = "", ReplyFault("no reply")
-        async with self._model:
+        async with _connected(self._model):
             for _ in range(self._endpoint.retries + 1):
                 response = await self._ask(messages, shape, ledger, heard)
                 raw = _text(response)
@@ -206,6 +208,18 @@ class PydanticAIChat:
             raise ConfigError(f"{self.name!r} cannot be asked: {error.message}; choose another model") from error
 
 
+@asynccontextmanager
+async def _connected(model: Model) -> AsyncIterator[None]:
+    """Hold the model's connections open. Calls side by side share them; the last one to leave closes them."""
+    await model.__aenter__()
+    try:
+        yield
+    finally:
+        # Leaving waits for a lock: a call that is cancelled at a deadline would never be counted out.
+        with anyio.CancelScope(shield=True):
+            await model.__aexit__(None, None, None)
+
+
 def _parameters(mode: Mode, shape: type[BaseModel] | None) -> ModelRequestParameters:
     if shape is None:
         return ModelRequestParameters()
@@ -219,7 +233,10 @@ def _parameters(mode: Mode, shape: type[BaseModel] | None) -> ModelRequestParame
 
 
 def _text(response: ModelResponse) -> str:
-    """The arguments of the tool call where there is one, else the text; thinking is left out."""
+    """The arguments of the tool call where there is one, else the text; thinking is left out.
+
+    Some endpoints cut texts in the middle of a character; neither a request nor the store takes half of one.
+    """
 
     def texts() -> Iterator[str]:
         for part in response.parts:
@@ -228,8 +245,8 @@ def _text(response: ModelResponse) -> str:
 
     for part in response.parts:
         if isinstance(part, ToolCallPart):
-            return part.args if isinstance(part.args, str) else part.args_as_json_str()
-    return "".join(texts())
+            return mended_text(part.args if isinstance(part.args, str) else part.args_as_json_str())
+    return mended_text("".join(texts()))
 
 
 def _correction(raw: str, fault: ReplyFault, system: str) -> list[ModelMessage]:

@@ -179,8 +179,12 @@ def _verified(path: Path, sha256: str) -> bytes:
 
 
 def _session(model: bytes, threads: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
+    # It reports to its maker, already while it is imported, unless this is set. A program that imported it before us
+    # is asked to stop.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

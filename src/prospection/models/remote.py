@@ -1,6 +1,7 @@
 """Encoders behind an OpenAI-compatible endpoint: "openai:MODEL" and "MODEL@URL".
 
-In go texts; out come unit vectors. Requests are batched and bounded retries are counted. Uses the `openai` package
+In go texts; out come unit vectors. Requests are batched, callers side by side share them, and bounded retries are
+counted. Uses the `openai` package
 (extra `llm`), and opens connections for each call, so that one object serves any event loop and needs no closing.
 """
 
@@ -16,8 +17,9 @@ import numpy as np
 
 from prospection.errors import ConfigError, CredentialError, EndpointError, MissingExtraError, UnknownNameError
 from prospection.models.attempts import AttemptFailed, Endpoint, Ledger, attempt
+from prospection.models.batching import BatchingEmbedder
 from prospection.models.calibrate import calibrate, unrelated_pairs
-from prospection.protocols import Progress, TextRole
+from prospection.protocols import Embedder, Progress, TextRole
 from prospection.types import Calibration, Usage, Vectors
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ class RemoteEncoder:
         return rows
 
 
-async def open_openai(argument: str, *, call_timeout: float, retries: int) -> RemoteEncoder:
+async def open_openai(argument: str, *, call_timeout: float, retries: int) -> Embedder:
     """Open "openai:MODEL".
 
     text-embedding-3-small has published thresholds and is opened without a call; the others are calibrated.
@@ -134,7 +136,7 @@ async def open_openai(argument: str, *, call_timeout: float, retries: int) -> Re
     return await _open(argument, url, f"openai:{argument}", key, endpoint)
 
 
-async def open_at_url(name: str, *, call_timeout: float, retries: int) -> RemoteEncoder:
+async def open_at_url(name: str, *, call_timeout: float, retries: int) -> Embedder:
     """Open "MODEL@URL": any OpenAI-compatible endpoint, with the key in OPENAI_API_KEY or none.
 
     One call embeds the shipped unrelated pairs: it says how wide the vectors are and what their cosines mean.
@@ -155,7 +157,7 @@ async def open_at_url(name: str, *, call_timeout: float, retries: int) -> Remote
     return await _open(model, url, f"compatible:{model}{marked}", key, endpoint)
 
 
-async def _open(model: str, url: str, encoder_id: str, key: str, endpoint: Endpoint) -> RemoteEncoder:
+async def _open(model: str, url: str, encoder_id: str, key: str, endpoint: Endpoint) -> Embedder:
     if find_spec("openai") is None:
         raise MissingExtraError(f"the encoder {model!r}", "llm")
     ledger = Ledger()
@@ -170,7 +172,7 @@ async def _open(model: str, url: str, encoder_id: str, key: str, endpoint: Endpo
         model, url=url, encoder_id=encoder_id, dims=dims, calibration=calibration, key=key, endpoint=endpoint
     )
     encoder._ledger = ledger
-    return encoder
+    return BatchingEmbedder(encoder)
 
 
 async def embed_batch(

@@ -67,7 +67,8 @@ def parse_reply(text: str, reply: type[ReplyT]) -> ReplyT:
 def parse_partial(text: str) -> dict[str, Any]:
     """Return what can be read of a JSON object that is still being written; {} before it has begun.
 
-    A string, number or key that is not finished is left out; lists and objects that are not closed end where they are.
+    A string or key that is not finished is left out, a number may lack digits, and lists and objects that are not
+    closed end where they are.
     Nothing of it is validated: only the whole reply is what the model said.
     """
     start = _JSON_START.search(_without_thinking(text))

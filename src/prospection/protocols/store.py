@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 EVERYTHING_CURRENT = SearchFilter()
+"""What a search looks at that names no filter."""
 
 
 class SessionLog(Protocol):
@@ -120,12 +121,12 @@ class FactLedger(Protocol):
     ) -> tuple[Fact, ...]:
         """Carry out the operations and mark the first `extracted` messages as done, in one transaction.
 
+        An `Add` whose normalised text a current fact already has becomes a `Reinforce`; a `Revise` replaces such a
+        fact as well. Facts begin to be valid at the session's time and were said at the session's time.
+
         Args:
             since: The claimed record's `extracted`. When somebody else has got further meanwhile, because a lease ran
                 out, nothing is stored twice. None: not checked.
-
-        An `Add` whose normalised text a current fact already has becomes a `Reinforce`; a `Revise` replaces such a
-        fact as well. Facts begin to be valid at the session's time and were said at the session's time.
 
         Returns:
             The new, reinforced and revised facts as they now stand, one for each operation, in order.

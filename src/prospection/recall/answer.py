@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import datetime
 
 from prospection.errors import AnswerError, ModelError
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest
-from prospection.recall.context import memory_text
+from prospection.recall.context import day_in_words, memory_text
 from prospection.types import Answer, Recall, Usage
 
-__all__ = ["answer", "citations"]
+__all__ = ["answer", "answer_request", "citations"]
 
 _CITATION = re.compile(r"\[([^\[\]\s,;]+(?:\s*[,;]\s*[^\[\]\s,;]+)*)\]")
 
@@ -25,23 +26,9 @@ async def answer(recalled: Recall, model: ChatModel, *, context_tokens: int = 20
     Raises:
         AnswerError: No answer came; it carries the recall, and why is its cause.
     """
-    prompt = load_prompt("answer")
     trace = recalled.trace
-    inputs = {
-        "query": recalled.query,
-        "date": trace.at.strftime("%A, %d %B %Y"),
-        "facts": memory_text(recalled.facts, at=trace.at, max_tokens=context_tokens)
-        or "(nothing is known about this person yet)",
-        "outlook": recalled.summary or "(none)",
-    }
-    request = ChatRequest(
-        stage="answer",
-        subject=f"{trace.user}: {recalled.query}",
-        system=prompt.system,
-        user=prompt.render(inputs),
-        prompt=prompt.hash,
-        reply=str,
-    )
+    known = memory_text(recalled.facts, at=trace.at, max_tokens=context_tokens)
+    request = answer_request(recalled.query, user=trace.user, at=trace.at, known=known, outlook=recalled.summary)
     try:
         reply = await model.complete(request)
     except ModelError as error:
@@ -56,6 +43,30 @@ async def answer(recalled: Recall, model: ChatModel, *, context_tokens: int = 20
         citations=citations(reply.value, {item.fid for item in recalled.facts}),
         recall=recalled,
         usage=recalled.usage + reply.usage,
+    )
+
+
+def answer_request(query: str, *, user: str, at: datetime, known: str, outlook: str | None) -> ChatRequest[str]:
+    """Return the question that an answer is asked for with.
+
+    Args:
+        known: What memory says, as the model is to be shown it; empty for nothing.
+        outlook: The prospection summary, where there is one.
+    """
+    prompt = load_prompt("answer")
+    inputs = {
+        "query": query,
+        "date": day_in_words(at),
+        "facts": known or "(nothing is known about this person yet)",
+        "outlook": outlook or "(none)",
+    }
+    return ChatRequest(
+        stage="answer",
+        subject=f"{user}: {query}",
+        system=prompt.system,
+        user=prompt.render(inputs),
+        prompt=prompt.hash,
+        reply=str,
     )
 
 

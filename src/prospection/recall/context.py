@@ -24,7 +24,16 @@ from zoneinfo import ZoneInfo
 
 from prospection.types import EventTime, Fact, Precision, ScoredFact
 
-__all__ = ["count_tokens", "fact_lines", "memory_text", "render_context"]
+__all__ = [
+    "count_tokens",
+    "day_in_words",
+    "event_day",
+    "fact_line",
+    "fact_lines",
+    "fact_tokens",
+    "memory_text",
+    "render_context",
+]
 
 CHARACTERS_PER_TOKEN = 4
 _PINNED = "Pinned by the person"
@@ -46,6 +55,11 @@ def fact_line(fact: Fact) -> str:
     said = f"({fact.said_at:%Y-%m-%d}) " if fact.said_at else ""
     when = f" [{event_day(fact.event_time)}]" if fact.event_time else ""
     return f"[{fact.fid}] {said}{' '.join(fact.info.split())}{when}"
+
+
+def fact_tokens(fact: Fact) -> int:
+    """Estimate the tokens of a fact's line."""
+    return count_tokens(fact_line(fact) + "\n")
 
 
 def fact_lines(facts: Iterable[ScoredFact]) -> str:
@@ -137,6 +151,11 @@ def _start(fact: Fact) -> datetime:
 
 def _plain(text: str) -> str:
     return text
+
+
+def day_in_words(at: datetime) -> str:
+    """Return the day of a request as prompts say it, with the weekday, which plans depend on."""
+    return f"{at:%A, %d %B %Y}"
 
 
 def event_day(event: EventTime) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from prospection.recall.context import fact_lines
+from prospection.recall.context import day_in_words, fact_lines
 from prospection.recall.run import Run
 from prospection.types import Fact, ScoredFact, Step
 
@@ -123,7 +123,7 @@ async def foresee(
         f"{branches} branches of {steps} steps, {needs} imagined fact{'' if needs == 1 else 's'} for each step, "
         f"and {rewrites} rewrites"
     )
-    inputs = {"query": query, "date": _date(run), "facts": fact_lines(known), "shape": shape}
+    inputs = {"query": query, "date": day_in_words(run.at), "facts": fact_lines(known), "shape": shape}
     return future(await run.ask("foresee", ImaginedFuture, inputs, partial=partial))
 
 
@@ -154,7 +154,7 @@ async def select(
 
     inputs = {
         "query": query,
-        "date": _date(run),
+        "date": day_in_words(run.at),
         "pool": fact_lines(pool),
         "chosen": fact_lines(chosen),
         "steps": "\n".join(f"- {step.text}" for step in steps) or "(none)",
@@ -185,7 +185,3 @@ def _begun(data: Mapping[str, Any]) -> ImaginedFuture | None:
         )
     except ValidationError:
         return None
-
-
-def _date(run: Run) -> str:
-    return run.at.strftime("%A, %d %B %Y")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from prospection.recall.context import day_in_words
 from prospection.recall.run import Partial, Run
 from prospection.types import ProbeKind
 
@@ -46,7 +47,7 @@ async def rewrites(run: Run, query: str, *, count: int, depth: int) -> tuple[str
 
 
 def _inputs(run: Run, query: str, count: int) -> dict[str, str]:
-    return {"query": query, "date": run.at.strftime("%A, %d %B %Y"), "count": str(count)}
+    return {"query": query, "date": day_in_words(run.at), "count": str(count)}
 
 
 def _searching(run: Run, field: str, kind: ProbeKind, count: int, depth: int) -> Partial:

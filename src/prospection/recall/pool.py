@@ -5,16 +5,16 @@ Pure: lists of hits in, scored facts out. The mathematics of merging is `prospec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from prospection.recall.signals import Candidates
-from prospection.search.fusion import fuse_scores
+from prospection.search.fusion import fuse_scores, reciprocal_rank_fusion
 from prospection.search.interleave import interleave
 from prospection.types import Fact, Hit, ScoredFact
 
-__all__ = ["fuse_hits", "interleave_hits", "mean_hits"]
+__all__ = ["falling", "fuse_hits", "interleave_hits", "mean_hits", "reciprocal_hits"]
 
 
 def interleave_hits(lists: Sequence[Sequence[Hit]]) -> tuple[ScoredFact, ...]:
@@ -31,6 +31,11 @@ def interleave_hits(lists: Sequence[Sequence[Hit]]) -> tuple[ScoredFact, ...]:
         scores=[[hit.similarity for hit in hits] for hits in lists],
     )
     return _resolve(ranked, lists)
+
+
+def reciprocal_hits(lists: Sequence[Sequence[Hit]]) -> tuple[ScoredFact, ...]:
+    """Merge by the sum of reciprocal ranks, which favours what many lists hold; see `reciprocal_rank_fusion`."""
+    return _resolve(reciprocal_rank_fusion([[hit.fact.fid for hit in hits] for hits in lists]), lists)
 
 
 def fuse_hits(dense: Sequence[Hit], lexical: Sequence[Hit], *, lexical_weight: float) -> tuple[ScoredFact, ...]:
@@ -75,6 +80,13 @@ def mean_hits(lists: Sequence[Sequence[Hit]], *, weights: Sequence[float] | None
     scores = np.broadcast_to(total, len(candidates))
     scored = (ScoredFact(fact=fact, score=float(score)) for fact, score in zip(candidates.facts, scores, strict=True))
     return tuple(sorted(scored, key=lambda item: (-item.score, item.fid)))
+
+
+def falling(facts: Iterable[ScoredFact]) -> tuple[ScoredFact, ...]:
+    """Give facts that are in order the score 1 / rank."""
+    return tuple(
+        ScoredFact(fact=item.fact, score=1.0 / rank, reason=item.reason) for rank, item in enumerate(facts, start=1)
+    )
 
 
 def _resolve(ranked: Sequence[tuple[str, float]], lists: Sequence[Sequence[Hit]]) -> tuple[ScoredFact, ...]:

@@ -25,9 +25,9 @@ from prospection.recall.replay import Replayed, TraceReplay, policy_of
 from prospection.recall.retriever import MemoryRetriever
 from prospection.recall.run import Run
 from prospection.recall.why import Why, why
-from prospection.types import Answer, Budget, Fact, ProbeHits, Recall, SearchFilter, Trace, aware_utc
+from prospection.types import Answer, Budget, Fact, ProbeHits, Recall, SearchFilter, Trace, aware_utc, whole_text
 
-__all__ = ["Recalling", "ceilings", "without_answer"]
+__all__ = ["Recalling", "ceilings", "limited", "without_answer"]
 
 KEPT_FOR_THE_ANSWER = 1 / 3
 """Share of tokens, money and seconds that recalling leaves to the answer, beside one call."""
@@ -69,17 +69,20 @@ class Recalling:
         Args:
             emit: Told what happens while it happens.
         """
-        if not query.strip():
+        if not whole_text(query, "the query").strip():
             raise InputError("the query is empty; say what the person asked for")
-        settings = self.settings if limit is None else self.settings.model_copy(update={"limit": limit})
+        settings = limited(self.settings, limit)
         chosen = build_policy(policy or self._default(), settings)
         second = shadow or settings.shadow
         other = build_policy(second, settings) if second else None
-        if not (await self.store.statistics(user)).get("facts"):
+        counts = await self.store.statistics(user)
+        if not counts["facts"] and not counts["sessions"]:
             raise UnknownUserError(f"user {user!r} has no memory here; add a conversation first, or check the name")
         where = SearchFilter() if at is None else SearchFilter(at=aware_utc(at, "at"))
         limits = budget or ceilings(settings)
         run = self._run(query, user, where, self._metered(limits), limits, emit)
+        if waiting := counts["sessions"] - counts["sessions_done"]:
+            run.note(f"Not yet in memory: {waiting} conversation(s) that wait or failed; retry extracts them.")
         result = await recall(
             query,
             run,
@@ -192,6 +195,19 @@ def ceilings(settings: RecallSettings) -> Budget:
         max_cost=settings.max_cost,
         deadline=settings.deadline,
     )
+
+
+def limited(settings: RecallSettings, limit: int | None) -> RecallSettings:
+    """Return the settings with another limit; None changes nothing.
+
+    Raises:
+        InputError: The limit is no positive whole number.
+    """
+    if limit is None:
+        return settings
+    if not isinstance(limit, int) or limit < 1:
+        raise InputError(f"the limit is {limit!r}; pass a whole number from 1 on, or leave it out")
+    return settings.model_copy(update={"limit": limit})
 
 
 def without_answer(budget: Budget) -> Budget:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prospection.protocols import Embedder, FactStore
+from prospection.protocols import Embedder, FactLedger
 from prospection.types import Fact, Hit, Probe, SearchFilter, SearchProbe, Vectors
 
 __all__ = ["MemoryRetriever"]
@@ -17,7 +17,7 @@ __all__ = ["MemoryRetriever"]
 class MemoryRetriever:
     """One user's memory in a store, as of one instant."""
 
-    def __init__(self, store: FactStore, embedder: Embedder, *, user: str, where: SearchFilter) -> None:
+    def __init__(self, store: FactLedger, embedder: Embedder, *, user: str, where: SearchFilter) -> None:
         self._store = store
         self._embedder = embedder
         self._user = user

@@ -1,8 +1,8 @@
 """One recall in progress: what a policy works with, and the record of what it did.
 
-A policy asks three things of it: `retrieve` (search memory with probes), `ask` (a stage of a language model) and
-`imagine` (steps to be remembered in the trace). Everything that passes through is recorded; `trace` turns the record
-into a value. A run never decides anything: that is the policy's part.
+A policy asks three things of it: `retrieve` (search memory with the probes that `probe` makes), `ask` (a stage of a
+language model) and `imagine` (steps to be remembered in the trace). Everything that passes through is recorded, and
+told to whoever watches; `trace` turns the record into a value. A run never decides anything: that is the policy's part.
 """
 
 from __future__ import annotations

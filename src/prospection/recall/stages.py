@@ -11,7 +11,7 @@ from typing import Annotated, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from prospection.recall.context import fact_lines
+from prospection.recall.context import day_in_words, fact_lines
 from prospection.recall.run import Run
 from prospection.types import ScoredFact, Step
 
@@ -95,13 +95,13 @@ class Shape:
 
 async def augment(run: Run, query: str, known: Sequence[ScoredFact]) -> str:
     """q_A = LLM(P_A(q, phi(q; K_o, tau_o))): disambiguate with near-certain context only."""
-    inputs = {"query": query, "date": _date(run), "facts": fact_lines(known)}
+    inputs = {"query": query, "date": day_in_words(run.at), "facts": fact_lines(known)}
     return (await run.ask("augment", Augmented, inputs)).query
 
 
 async def simulate(run: Run, query: str, shape: Shape) -> tuple[Step, ...]:
     """S_0 = LLM(P_sim(q_A)): imagine what the request leads to."""
-    inputs = {"query": query, "date": _date(run), "shape": shape.instruction}
+    inputs = {"query": query, "date": day_in_words(run.at), "shape": shape.instruction}
     return shape.steps(await run.ask("simulate", shape.reply, inputs), run.round)
 
 
@@ -111,7 +111,7 @@ async def refine(
     """S_i = LLM(P_ref(q_A, R, S_{i-1})): imagine again, now knowing what was found."""
     inputs = {
         "query": query,
-        "date": _date(run),
+        "date": day_in_words(run.at),
         "shape": shape.instruction,
         "facts": fact_lines(facts),
         "steps": step_lines(previous),
@@ -121,7 +121,7 @@ async def refine(
 
 async def summarise(run: Run, query: str, facts: Sequence[ScoredFact], steps: Sequence[Step]) -> str:
     """The prospection summary: what the imagined future and the facts together ask of the answer."""
-    inputs = {"query": query, "date": _date(run), "facts": fact_lines(facts), "steps": step_lines(steps)}
+    inputs = {"query": query, "date": day_in_words(run.at), "facts": fact_lines(facts), "steps": step_lines(steps)}
     return await run.ask("summarise", str, inputs)
 
 
@@ -135,7 +135,3 @@ def step_lines(steps: Sequence[Step]) -> str:
             theme = step.theme
         lines.append(f"- {step.text}")
     return "\n".join(lines)
-
-
-def _date(run: Run) -> str:
-    return run.at.strftime("%A, %d %B %Y")

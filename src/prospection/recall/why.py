@@ -46,7 +46,7 @@ def why(trace: Trace, fid: str, *, fact: Fact | None, unlimited: Sequence[Reach]
 
     Args:
         fact: As memory holds it now, current or not; None when it does not.
-        unlimited: How the recall's probes reach the fact when neither K nor the threshold holds, best first.
+        unlimited: How the recall's probes reach the fact when neither K nor the threshold holds.
     """
     ways = trace.explain(fid)
     info = fact.info if fact is not None else trace.facts.get(fid)
@@ -80,11 +80,17 @@ def _missed(trace: Trace, fid: str, info: str | None, unlimited: Sequence[Reach]
     if not unlimited:
         sentence = f"None of {len(trace.searches)} probes has anything in common with it."
         return Why(fid=fid, info=info, verdict="never reached", sentence=sentence, ways=())
-    nearest = unlimited[0]
-    search = next(item for item in trace.searches if item.probe.pid == nearest.probe.pid)
+    searches = {item.probe.pid: item for item in trace.searches}
+
+    def below(reach: Reach) -> bool:
+        return reach.probe.over != "text" and reach.similarity < searches[reach.probe.pid].min_similarity
+
+    # The probe that came closest to bringing it: by rank among those whose threshold it passes, else by similarity.
+    nearest = min(unlimited, key=lambda reach: (1, -reach.similarity) if below(reach) else (0, reach.rank))
+    search = searches[nearest.probe.pid]
     near = f"{_way(nearest)} "
     verdict: Verdict
-    if nearest.probe.over != "text" and nearest.similarity < search.min_similarity:
+    if below(nearest):
         verdict, told = "below threshold", f"That is below the threshold of {search.min_similarity:.2f}."
     elif search.k is not None and nearest.rank > search.k:
         verdict, told = "beyond k", f"Each probe brought only the first {search.k}."

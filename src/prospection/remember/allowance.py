@@ -16,7 +16,7 @@ import anyio
 from prospection.config import CeilingSettings
 from prospection.errors import AllowanceError, ModelError
 from prospection.models.attempts import gate
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, FactStore
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, UsageLedger
 from prospection.types import Usage
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Account:
 class Allowance:
     """The ceilings of a day (UTC). One object serves all work of a process, also side by side."""
 
-    def __init__(self, store: FactStore, *, day: CeilingSettings, user: CeilingSettings) -> None:
+    def __init__(self, store: UsageLedger, *, day: CeilingSettings, user: CeilingSettings) -> None:
         """Say what holds; nothing is read yet.
 
         Args:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from prospection.errors import InputError
-from prospection.protocols import Embedder, FactStore
+from prospection.protocols import Embedder, FactLedger
 from prospection.remember.rules.kinds import entities, guess_type
 from prospection.remember.upsert import additions
-from prospection.types import BY_HAND, Candidate, Close, Cue, Fact, FactType, Pin, Revise, Source
+from prospection.types import BY_HAND, Candidate, Close, Cue, Fact, FactType, Pin, Revise, Source, whole_text
 
 __all__ = ["ByHand"]
 
@@ -26,7 +26,7 @@ class ByHand:
     """Changes one user's facts as the person says."""
 
     user: str
-    store: FactStore
+    store: FactLedger
     embedder: Embedder
 
     async def add(
@@ -47,7 +47,7 @@ class ByHand:
             pinned: Pin it, too.
 
         Raises:
-            InputError: The statement is empty.
+            InputError: The statement is empty, or is no text that can be stored.
             ModelError: The encoder failed.
         """
         info = _checked(info)
@@ -125,7 +125,7 @@ class ByHand:
 
 
 def _checked(info: str) -> str:
-    text = " ".join(info.split())
+    text = " ".join(whole_text(info, "the statement").split())
     if not text:
         raise InputError(f"the statement {info!r} is empty; write what shall be remembered")
     return text

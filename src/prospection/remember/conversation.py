@@ -15,7 +15,7 @@ from typing import Any
 
 from prospection.errors import ConversationError
 from prospection.remember.instants import parse_instant, zone_named
-from prospection.types import Message, Role, Session, aware_utc
+from prospection.types import Message, Role, Session, aware_utc, whole_text
 
 __all__ = ["Transcript", "as_session", "default_session_id", "parse_file", "parse_messages", "parse_value"]
 
@@ -75,7 +75,7 @@ def as_session(
     at = aware_utc(at, "at")
     if zone is not None:
         zone_named(zone)
-    if id is not None and not id.strip():
+    if id is not None and not whole_text(id, "the session's id").strip():
         raise ConversationError(f"the session's id is {id!r}; name it, or leave the id out to have one derived")
     return Session(id=id or default_session_id(parsed, at), at=at, messages=parsed, zone=zone)
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from prospection.errors import BudgetExceededError, ConflictError
 from prospection.models.meter import MeteredChat
 from prospection.prompts import load_prompt
-from prospection.protocols import ChatRequest, Embedder, FactStore, Progress
+from prospection.protocols import ChatRequest, Embedder, FactLedger, Progress
 from prospection.remember.replies import plain_cues
 from prospection.types import Add, Candidate, Cue, CueBackfill, Fact, FactType, Recue, SearchProbe
 
@@ -46,7 +46,7 @@ class Cues(BaseModel):
 
 
 async def with_telling_cues(
-    user: str, new: Sequence[Add], store: FactStore, embedder: Embedder, *, crowd: int
+    user: str, new: Sequence[Add], store: FactLedger, embedder: Embedder, *, crowd: int
 ) -> list[Add]:
     """Leave out the cues of new facts that would not tell them from others.
 
@@ -81,7 +81,7 @@ async def with_telling_cues(
     ]
 
 
-async def read_facts(store: FactStore, user: str) -> list[Fact]:
+async def read_facts(store: FactLedger, user: str) -> list[Fact]:
     """Return all current facts of a user, page by page."""
     found: list[Fact] = []
     while page := await store.facts(user, after=found[-1].fid if found else None, limit=_PAGE):
@@ -92,7 +92,7 @@ async def read_facts(store: FactStore, user: str) -> list[Fact]:
 async def backfill_cues(
     user: str,
     *,
-    store: FactStore,
+    store: FactLedger,
     embedder: Embedder,
     model: MeteredChat,
     cues: int,
@@ -141,7 +141,7 @@ async def backfill_cues(
 async def _store_cues(
     user: str,
     pairs: Sequence[tuple[Fact, tuple[Cue, ...]]],
-    store: FactStore,
+    store: FactLedger,
     embedder: Embedder,
     *,
     crowd: int,

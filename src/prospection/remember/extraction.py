@@ -19,7 +19,7 @@ from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest
 from prospection.remember.event_times import interval
 from prospection.remember.parts import Part, cut_into_parts, halves
-from prospection.remember.quotes import find_quote
+from prospection.remember.quotes import find_quote, find_words
 from prospection.remember.replies import distinct_texts, plain, plain_cues
 from prospection.types import Candidate, EventTime, FactType, Message, Precision, Session, Source
 
@@ -28,6 +28,9 @@ __all__ = ["ExtractedFact", "ExtractedTime", "Extraction", "extract_by_model"]
 STAGE = "extract"
 _HALVINGS = 3
 """How often a part whose reply was cut off is halved before the session fails."""
+
+_SENTENCE = 4
+"""Fewer words than this can stand in anybody's message."""
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -105,7 +108,13 @@ async def _extract(
             for candidate in await _extract(session, messages, half, model, cues, halvings - 1)
         ]
     places = [piece.place for piece in part.pieces if messages[piece.place].role == "user"]
-    return [_candidate(fact, session, messages, places, cues) for fact in reply.value.facts]
+    own = [messages[place].content for place in places]
+    others = [messages[piece.place].content for piece in part.pieces if piece.place not in places]
+    return [
+        _candidate(fact, session, messages, places, cues)
+        for fact in reply.value.facts
+        if not _anothers_sentence(fact.info, own, others)
+    ]
 
 
 def _request(session: Session, part: Part, cues: int) -> ChatRequest[Extraction]:
@@ -141,6 +150,13 @@ def _candidate(
         event_time=_event_time(fact.time, session),
         cues=plain_cues(fact.cues, cues),
     )
+
+
+def _anothers_sentence(info: str, own: Sequence[str], others: Sequence[str]) -> bool:
+    """Say whether a statement is a sentence of somebody else, copied: small models take an explanation for a fact."""
+    if len(info.split()) < _SENTENCE:
+        return False
+    return not any(find_words(info, text) for text in own) and any(find_words(info, text) for text in others)
 
 
 def _source(fact: ExtractedFact, session: Session, messages: Sequence[Message], places: Sequence[int]) -> Source:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from prospection.protocols import Embedder, FactStore, Progress
+from prospection.protocols import Embedder, EncoderSwitch, Progress
 
 __all__ = ["reembed"]
 
@@ -18,7 +18,7 @@ _BATCH = 256
 
 
 async def reembed(
-    store: FactStore,
+    store: EncoderSwitch,
     embedder: Embedder,
     *,
     cut_over: Callable[[], Awaitable[bool]] | None = None,

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from prospection.config import RememberSettings
 from prospection.errors import ReplyError
-from prospection.protocols import ChatModel, Embedder, FactStore
+from prospection.protocols import ChatModel, Embedder, FactLedger
 from prospection.remember.judgement import Judged, Neighbourhood, Revision, judge_by_model
 from prospection.remember.statements import Statement, is_repeat
 from prospection.search.lexical import normalise
@@ -72,7 +72,7 @@ class Upsert:
         settings: How many neighbours, from which similarity on, who judges.
     """
 
-    store: FactStore
+    store: FactLedger
     embedder: Embedder
     model: ChatModel | None
     settings: RememberSettings

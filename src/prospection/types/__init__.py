@@ -17,7 +17,6 @@ from prospection.types.edits import (
     Recue,
     Reinforce,
     Revise,
-    Unembedded,
     Unmerge,
 )
 from prospection.types.facts import BY_HAND, Candidate, Cue, EventTime, Fact, FactType, Precision, Source, Vectors
@@ -33,9 +32,10 @@ from prospection.types.outcomes import (
     Review,
     Reviewed,
     Stored,
+    Work,
 )
 from prospection.types.recalls import Answer, ProbeHits, Reach, Recall, StageRecord, Trace
-from prospection.types.records import FactRecord, Record, UserRecord
+from prospection.types.records import FactRecord, Record, Unembedded, UserRecord
 from prospection.types.searching import (
     Calibration,
     Hit,
@@ -47,8 +47,9 @@ from prospection.types.searching import (
     SearchProbe,
     Step,
 )
+from prospection.types.texts import mended_text, whole_text
 from prospection.types.times import aware_utc
-from prospection.types.usage import Budget, Usage, Work
+from prospection.types.usage import Budget, Usage
 
 __all__ = [
     "BY_HAND",
@@ -110,4 +111,6 @@ __all__ = [
     "Vectors",
     "Work",
     "aware_utc",
+    "mended_text",
+    "whole_text",
 ]

@@ -9,7 +9,6 @@ from typing import Literal
 
 __all__ = ["Message", "Role", "Session", "SessionRecord", "SessionState", "SessionStatus"]
 
-
 Role = Literal["system", "user", "assistant", "tool"]
 
 

@@ -17,7 +17,6 @@ __all__ = [
     "Recue",
     "Reinforce",
     "Revise",
-    "Unembedded",
     "Unmerge",
 ]
 
@@ -114,15 +113,3 @@ class Consolidated:
 
 Edit: TypeAlias = Operation | Close | Pin | Recue | Unmerge | Consolidated
 """What changes facts outside of a conversation: a person's hand, consolidation, new cues."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unembedded:
-    """A statement or a cue that has no vector of some encoder yet.
-
-    Attributes:
-        place: Where the store has it; only the store can read this.
-    """
-
-    place: tuple[int, int]
-    text: str

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BY_HAND", "Candidate", "Cue", "EventTime", "Fact", "FactType", "Precision", "Source", "Vectors"]
 
-
 Vectors: TypeAlias = "NDArray[Any]"
 """An (n, d) float32 array of unit rows, or one (d,) row of it."""
-
 
 BY_HAND = "by hand"
 """The session that facts written by a person's own hand name as their source. No conversation may bear this name."""

@@ -21,19 +21,61 @@ __all__ = [
     "Review",
     "Reviewed",
     "Stored",
+    "Work",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
-    """How much `forget` erased."""
+class Merge:
+    """Several facts that became one, or could have.
 
-    sessions: int = 0
-    messages: int = 0
-    facts: int = 0
-    cues: int = 0
-    vectors: int = 0
-    traces: int = 0
+    Attributes:
+        sources: The facts, in the order of ids, as they were before.
+        statement: What would say all of it; None where no model was asked yet.
+        fact: The merged fact as it stands; None where it was not carried out.
+        refused: Why it was not carried out, or in a preview would not be, in one sentence; None where it was or would.
+    """
+
+    sources: tuple[Fact, ...]
+    statement: str | None = None
+    fact: Fact | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """What a consolidation did, or in a preview would look at.
+
+    Attributes:
+        facts: Current facts that were compared.
+        new: Those of them that no earlier consolidation had looked at.
+        merges: Groups of facts and what became of each.
+        preview: Nothing was asked or changed.
+        partial: Why not all groups were dealt with; the rest is for the next run.
+    """
+
+    facts: int
+    new: int
+    merges: tuple[Merge, ...]
+    usage: Usage
+    preview: bool = False
+    partial: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CueBackfill:
+    """What came of writing cues for facts that had none.
+
+    Attributes:
+        facts: Facts that have cues now.
+        left: Facts that still have none.
+        partial: Why it ended early; run it again to go on.
+    """
+
+    facts: int
+    left: int
+    usage: Usage
+    partial: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,59 +122,26 @@ class Failed:
 
 
 Outcome: TypeAlias = Stored | Nothing | Queued | Failed
+"""What became of a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
-    """Several facts that became one, or could have.
+class Work:
+    """What a run of the worker did.
 
     Attributes:
-        sources: The facts, in the order of ids, as they were before.
-        statement: What would say all of it; None where no model was asked yet.
-        fact: The merged fact as it stands; None where it was not carried out.
-        refused: Why it was not carried out, in one sentence; None where it was, or in a preview.
+        sessions: Sessions that are done now.
+        facts: Facts that they added, reinforced or revised.
+        failed: Attempts that failed. Those sessions are kept and tried again.
+        usage: Of all attempts.
+        stopped: Why it ended before the queue was empty, in a sentence; None when it was.
     """
 
-    sources: tuple[Fact, ...]
-    statement: str | None = None
-    fact: Fact | None = None
-    refused: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidation:
-    """What a consolidation did, or in a preview would look at.
-
-    Attributes:
-        facts: Current facts that were compared.
-        new: Those of them that no earlier consolidation had looked at.
-        merges: Groups of facts and what became of each.
-        preview: Nothing was asked or changed.
-        partial: Why not all groups were dealt with; the rest is for the next run.
-    """
-
-    facts: int
-    new: int
-    merges: tuple[Merge, ...]
-    usage: Usage
-    preview: bool = False
-    partial: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CueBackfill:
-    """What came of writing cues for facts that had none.
-
-    Attributes:
-        facts: Facts that have cues now.
-        left: Facts that still have none.
-        partial: Why it ended early; run it again to go on.
-    """
-
-    facts: int
-    left: int
-    usage: Usage
-    partial: str | None = None
+    sessions: int = 0
+    facts: int = 0
+    failed: int = 0
+    usage: Usage = Usage()
+    stopped: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,3 +174,15 @@ class Review:
 
     session: SessionRecord
     facts: tuple[Reviewed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """How much `forget` erased."""
+
+    sessions: int = 0
+    messages: int = 0
+    facts: int = 0
+    cues: int = 0
+    vectors: int = 0
+    traces: int = 0

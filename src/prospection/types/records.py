@@ -1,4 +1,4 @@
-"""Everything a user has, as it moves between stores."""
+"""Memory as it lies in a store: what a user has, as it moves between stores, and what has no vector yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prospection.types.conversations import SessionRecord
 from prospection.types.facts import Fact, Source, Vectors
 from prospection.types.recalls import Trace
 
-__all__ = ["FactRecord", "Record", "UserRecord"]
+__all__ = ["FactRecord", "Record", "Unembedded", "UserRecord"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +41,15 @@ class FactRecord:
 
 Record: TypeAlias = UserRecord | SessionRecord | FactRecord | Trace
 """One of the things that all together are a user's memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """A statement or a cue that has no vector of some encoder yet.
+
+    Attributes:
+        place: Where the store has it; only the store can read this.
+    """
+
+    place: tuple[int, int]
+    text: str

@@ -10,51 +10,11 @@ from prospection.types.facts import Fact, FactType, Vectors
 
 __all__ = ["Calibration", "Hit", "Over", "Probe", "ProbeKind", "ScoredFact", "SearchFilter", "SearchProbe", "Step"]
 
-
 Over = Literal["facts", "cues", "text"]
 """What a probe is compared with: the vectors of facts, the vectors of their future cues, or their words (lexical)."""
 
-
 ProbeKind = Literal["query", "step", "imagined_fact", "rewrite", "feedback"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """What cosines mean under one encoder.
-
-    Unrelated texts have cosines of about `noise_mean` with a standard deviation of `noise_sd`.
-
-    Attributes:
-        tau: Similarity from which a hit counts (published: 0.3 under text-embedding-3-small).
-        tau_o: Similarity of near certainty, for the augmentation of the query (published: 0.6).
-        lexical_weight: Standard deviations of cosine that the best lexical match is worth when both are fused. Less
-            for strong encoders, whose ready facts lexical search can only disturb.
-    """
-
-    noise_mean: float
-    noise_sd: float
-    tau: float
-    tau_o: float
-    lexical_weight: float = 3.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchFilter:
-    """Which facts may be found. Filters act before the limit.
-
-    Attributes:
-        at: Memory as of this instant: facts valid then. None: the facts current now.
-        types: Only these kinds; None for all.
-        said_from: Only facts last said at this instant or later.
-        said_until: Only facts last said before this instant.
-        exclude: Ids that may not be found.
-    """
-
-    at: datetime | None = None
-    types: frozenset[FactType] | None = None
-    said_from: datetime | None = None
-    said_until: datetime | None = None
-    exclude: frozenset[str] = frozenset()
+"""Where a probe comes from. "feedback" is a fact that was found first and is searched on with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +64,25 @@ class SearchProbe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFilter:
+    """Which facts may be found. Filters act before the limit.
+
+    Attributes:
+        at: Memory as of this instant: facts valid then. None: the facts current now.
+        types: Only these kinds; None for all.
+        said_from: Only facts last said at this instant or later.
+        said_until: Only facts last said before this instant.
+        exclude: Ids that may not be found.
+    """
+
+    at: datetime | None = None
+    types: frozenset[FactType] | None = None
+    said_from: datetime | None = None
+    said_until: datetime | None = None
+    exclude: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A fact that a probe reached.
 
@@ -140,3 +119,23 @@ class ScoredFact:
     def info(self) -> str:
         """The statement."""
         return self.fact.info
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What cosines mean under one encoder.
+
+    Unrelated texts have cosines of about `noise_mean` with a standard deviation of `noise_sd`.
+
+    Attributes:
+        tau: Similarity from which a hit counts (published: 0.3 under text-embedding-3-small).
+        tau_o: Similarity of near certainty, for the augmentation of the query (published: 0.6).
+        lexical_weight: Standard deviations of cosine that the best lexical match is worth when both are fused. Less
+            for strong encoders, whose ready facts lexical search can only disturb.
+    """
+
+    noise_mean: float
+    noise_sd: float
+    tau: float
+    tau_o: float
+    lexical_weight: float = 3.0

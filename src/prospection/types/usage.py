@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Budget", "Usage", "Work"]
+__all__ = ["Budget", "Usage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +36,6 @@ class Usage:
             cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
             seconds=self.seconds + other.seconds,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a run of the worker did.
-
-    Attributes:
-        sessions: Sessions that are done now.
-        facts: Facts that they added, reinforced or revised.
-        failed: Attempts that failed. Those sessions are kept and tried again.
-        usage: Of all attempts.
-        stopped: Why it ended before the queue was empty, in a sentence; None when it was.
-    """
-
-    sessions: int = 0
-    facts: int = 0
-    failed: int = 0
-    usage: Usage = Usage()
-    stopped: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

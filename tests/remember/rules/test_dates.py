@@ -81,3 +81,9 @@ def test_a_day_is_a_day_of_the_persons_zone() -> None:
     assert found is not None
     assert found.start == datetime(2024, 6, 30, 22, tzinfo=UTC)
     assert found.end == datetime(2024, 7, 1, 22, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("said", [date.min, date.max])
+@pytest.mark.parametrize("text", ["Yesterday.", "Today.", "Tomorrow.", "Next Monday.", "On Monday the 4th."])
+def test_at_the_ends_of_the_calendar_nothing_is_certain(text: str, said: date) -> None:
+    assert event_time(text, said, UTC) is None

@@ -47,6 +47,8 @@ def infos(*texts: str) -> list[str]:
         "I'll definitely try some of them.",
         "Yes, exactly. Perfect, done.",
         "The second one is better than the first.",
+        "I've been doing it with brute force and it wasn't elegant.",
+        "I have read it four times.",
         "Danke, super! Kannst du mir das übersetzen?",
         "¿Puedes explicarme qué es esto? Gracias.",
         "Merci beaucoup ! Peux-tu m'aider ?",
@@ -62,6 +64,11 @@ def test_small_talk_questions_requests_and_remarks_are_left_out(text: str) -> No
     ("text", "kept"),
     [
         ("Thanks! I'm vegan. What can I cook?", ["I'm vegan."]),
+        (
+            "They've granted me the course in planning after all!",
+            ["They've granted me the course in planning after all!"],
+        ),
+        ("I have practised it with my sister.", ["I have practised it with my sister."]),
         ("i live in berlin with my two kids", ["i live in berlin with my two kids"]),
         ("Well, I have been deaf in the left ear since 2022.", ["I have been deaf in the left ear since 2022."]),
         ("Please wake me at seven on weekdays.", ["Please wake me at seven on weekdays."]),

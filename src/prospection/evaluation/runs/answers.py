@@ -15,8 +15,8 @@ from prospection.errors import InputError
 from prospection.evaluation.cases import EvalQuery
 from prospection.evaluation.recall import Retrieved
 from prospection.evaluation.runs.rows import Row
-from prospection.prompts import load_prompt
-from prospection.protocols import ChatModel, ChatRequest
+from prospection.protocols import ChatModel
+from prospection.recall.answer import answer_request
 from prospection.recall.context import memory_text
 from prospection.types import Fact, ScoredFact
 
@@ -35,25 +35,11 @@ async def answer_from(
     Raises:
         ModelError: No answer came.
     """
-    prompt = load_prompt("answer")
     shown = found.context
     if shown is None:
         scored = [ScoredFact(fact=fact, score=1.0 / rank) for rank, fact in enumerate(facts, start=1)]
         shown = memory_text(scored, at=query.at, max_tokens=context_tokens)
-    inputs = {
-        "query": query.text,
-        "date": query.at.strftime("%A, %d %B %Y"),
-        "facts": shown or "(nothing is known about this person yet)",
-        "outlook": found.summary or "(none)",
-    }
-    request = ChatRequest(
-        stage="answer",
-        subject=f"{query.user}: {query.text}",
-        system=prompt.system,
-        user=prompt.render(inputs),
-        prompt=prompt.hash,
-        reply=str,
-    )
+    request = answer_request(query.text, user=query.user, at=query.at, known=shown, outlook=found.summary)
     return (await model.complete(request)).value.strip()
 
 

@@ -11,7 +11,7 @@ from prospection.evaluation.recall import Retrieved
 from prospection.evaluation.runs.rows import Row
 from prospection.evaluation.stored import StoredDataset, store_dataset
 from prospection.protocols import Embedder, FactStore, Progress
-from prospection.recall.context import count_tokens, fact_line
+from prospection.recall.context import count_tokens, fact_tokens
 from prospection.types import Fact, Usage
 
 __all__ = ["Scored", "first_part"]
@@ -72,7 +72,7 @@ class Scored:
         """
         references = self.stored.references(query)
         ranks = first_ranks(found.fids, references)
-        sizes = [count_tokens(fact_line(fact) + "\n") for fact in facts]
+        sizes = [fact_tokens(fact) for fact in facts]
         empty = self.failed(name, system, seed, query, usage=usage, seconds=seconds, error=None)
         return replace(
             empty,

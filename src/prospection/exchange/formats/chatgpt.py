@@ -24,10 +24,9 @@ from prospection.exchange.conversations import (
     Reading,
     Skipped,
     spoken,
-    text_of,
 )
 from prospection.exchange.threads import last_leaf, thread_to
-from prospection.types import Message
+from prospection.types import Message, mended_text
 
 __all__ = ["IMPORTER"]
 
@@ -130,7 +129,7 @@ def _message_of(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _title(entry: object) -> str:
     title = entry.get("title") if isinstance(entry, Mapping) else None
-    return text_of(title) if isinstance(title, str) and title else repr(entry)[:80]
+    return mended_text(title) if isinstance(title, str) and title else repr(entry)[:80]
 
 
 def _instant(stamp: object) -> datetime | None:

@@ -21,11 +21,10 @@ from prospection.exchange.conversations import (
     Reading,
     Skipped,
     spoken,
-    text_of,
 )
 from prospection.exchange.threads import last_leaf, thread_to
 from prospection.remember.instants import parse_instant
-from prospection.types import Message, Role
+from prospection.types import Message, Role, mended_text
 
 __all__ = ["IMPORTER"]
 
@@ -100,7 +99,7 @@ def _words(message: Mapping[str, Any], left_out: LeftOut) -> str:
 
 def _title(entry: object) -> str:
     title = (entry.get("name") or entry.get("uuid")) if isinstance(entry, Mapping) else None
-    return text_of(title) if isinstance(title, str) and title else repr(entry)[:80]
+    return mended_text(title) if isinstance(title, str) and title else repr(entry)[:80]
 
 
 def _instant(stamp: object, reading: Reading) -> datetime | None:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from prospection.config import RecallSettings
-from prospection.recall.context import count_tokens, fact_line
+from prospection.recall.context import fact_tokens
 from prospection.recall.policies.foresight import Foresight
 from prospection.recall.policies.hybrid import Hybrid
 from prospection.recall.policies.library import Library
@@ -81,7 +81,7 @@ class Auto:
             return self.library, f"the deadline of {deadline:g} s leaves no time for a model"
         depth = self.foresight.depth
         (near,) = await run.retrieve([run.probe(query, "query")], k=depth)
-        size = sum(count_tokens(fact_line(hit.fact) + "\n") for hit in near)
+        size = sum(fact_tokens(hit.fact) for hit in near)
         if run.exhausted(near, depth) and size <= self.foresight.pool_tokens:
             return self.foresight, f"memory is small, about {size} tokens"
         share = await self._future(query, run)

@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 from prospection.config import RecallSettings
 from prospection.errors import BudgetExceededError, ModelError
 from prospection.library.profile import goal_weights
-from prospection.recall.context import count_tokens, fact_line
+from prospection.recall.context import fact_tokens
 from prospection.recall.foresee import Future, Selection, foresee, select
 from prospection.recall.policy import Ranking
-from prospection.recall.pool import interleave_hits
+from prospection.recall.pool import falling, interleave_hits
 from prospection.recall.run import Run, Wanted
 from prospection.recall.signals import Candidates, gate
 from prospection.search.fusion import fuse_scores, standardise
@@ -119,9 +119,7 @@ class Foresight:
             return ()
         trusting, cautious = await self._judge(query, run, candidates, over_cues, cued, imagined, direct, words)
         order = _interleave(candidates.order(trusting), candidates.order(cautious), cautious=self.cautious)
-        return tuple(
-            ScoredFact(fact=candidates.facts[place], score=1.0 / rank) for rank, place in enumerate(order, start=1)
-        )
+        return falling(ScoredFact(fact=candidates.facts[place], score=1.0) for place in order)
 
     async def _judge(
         self,
@@ -179,7 +177,7 @@ class Foresight:
         facts = tuple(chosen.values())
         if self.fill or (partial and not facts):
             facts += tuple(item for item in pool if item.fid not in chosen)
-        return Ranking(facts=_falling(facts), summary=outlook or None, partial=partial)
+        return Ranking(facts=falling(facts), summary=outlook or None, partial=partial)
 
     async def _follow_up(self, run: Run, selection: Selection, seen: set[str], round_: int) -> tuple[ScoredFact, ...]:
         """Probe with the open needs and return what no selection has seen yet."""
@@ -212,13 +210,6 @@ def _keep(chosen: dict[str, ScoredFact], selection: Selection) -> None:
         chosen.setdefault(fact.fid, ScoredFact(fact=fact, score=1.0, reason=why))
 
 
-def _falling(facts: Sequence[ScoredFact]) -> tuple[ScoredFact, ...]:
-    """Give facts in order the score 1 / rank."""
-    return tuple(
-        ScoredFact(fact=item.fact, score=1.0 / rank, reason=item.reason) for rank, item in enumerate(facts, start=1)
-    )
-
-
 def _interleave(first: Sequence[int], second: Sequence[int], *, cautious: int) -> list[int]:
     """Merge two orders, of every three places `cautious` from the second, without repeats."""
     if cautious == 0:
@@ -236,7 +227,7 @@ def _fitting(pool: Sequence[ScoredFact], tokens: int) -> tuple[ScoredFact, ...]:
     """Return the pool's head that fits into a token budget; at least one fact."""
     kept: list[ScoredFact] = []
     for item in pool:
-        tokens -= count_tokens(fact_line(item.fact) + "\n")
+        tokens -= fact_tokens(item.fact)
         if tokens < 0 and kept:
             break
         kept.append(item)
@@ -244,4 +235,4 @@ def _fitting(pool: Sequence[ScoredFact], tokens: int) -> tuple[ScoredFact, ...]:
 
 
 def _tokens(hits: Sequence[Hit]) -> int:
-    return sum(count_tokens(fact_line(hit.fact) + "\n") for hit in hits)
+    return sum(fact_tokens(hit.fact) for hit in hits)

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import anyio
 
 from prospection.config import RecallSettings
-from prospection.errors import BudgetExceededError, ModelError
-from prospection.recall.context import count_tokens, fact_line
+from prospection.errors import BudgetExceededError, ConfigError, ModelError
+from prospection.recall.context import fact_tokens
 from prospection.recall.foresee import Selection, select
 from prospection.recall.policy import Ranking
-from prospection.recall.pool import interleave_hits
+from prospection.recall.pool import falling, interleave_hits
 from prospection.recall.run import Run
 from prospection.types import ScoredFact
 
@@ -34,7 +34,7 @@ class Scan:
     Attributes:
         slice_tokens: Size of what one call is shown.
         parallel: Calls that are under way at once.
-        limit: Facts returned when no slice could be read.
+        limit: Facts returned when a slice could not be read and nothing was chosen from the others.
     """
 
     limit: int = 20
@@ -67,14 +67,17 @@ class Scan:
             return Ranking(facts=interleave_hits([near[: self.limit]]), partial=str(failures[0]))
         partial = f"{len(failures)} of {len(slices)} parts of memory were not read: {failures[0]}" if failures else None
         outlooks = [selection.outlook for selection in selections if selection is not None and selection.outlook]
-        return Ranking(facts=_merged(selections), summary="\n".join(outlooks) or None, partial=partial)
+        facts = _merged(selections)
+        if partial and not facts:
+            facts = interleave_hits([near[: self.limit]])
+        return Ranking(facts=facts, summary="\n".join(outlooks) or None, partial=partial)
 
     async def _read(
         self, query: str, run: Run, slices: Sequence[Sequence[ScoredFact]]
-    ) -> tuple[list[Selection | None], list[ModelError]]:
+    ) -> tuple[list[Selection | None], list[ConfigError | ModelError]]:
         """Select from every slice, at most `parallel` at once; of what failed, the errors in the order of slices."""
         selections: list[Selection | None] = [None] * len(slices)
-        failures: dict[int, ModelError] = {}
+        failures: dict[int, ConfigError | ModelError] = {}
         turn = anyio.CapacityLimiter(self.parallel)
 
         async def read(place: int) -> None:
@@ -82,7 +85,8 @@ class Scan:
                 try:
                     part = f"part {place + 1} of {len(slices)}"
                     selections[place] = await select(run, query, slices[place], part=part)
-                except ModelError as error:
+                # Carried out by hand: a task group would wrap it into a group.
+                except (ConfigError, ModelError) as error:
                     failures[place] = error
 
         async with anyio.create_task_group() as tasks:
@@ -96,7 +100,7 @@ def _slices(facts: Sequence[ScoredFact], tokens: int) -> list[list[ScoredFact]]:
     slices: list[list[ScoredFact]] = []
     room = 0
     for item in facts:
-        size = count_tokens(fact_line(item.fact) + "\n")
+        size = fact_tokens(item.fact)
         if not slices or size > room:
             slices.append([])
             room = tokens
@@ -108,6 +112,4 @@ def _slices(facts: Sequence[ScoredFact], tokens: int) -> list[list[ScoredFact]]:
 def _merged(selections: Sequence[Selection | None]) -> tuple[ScoredFact, ...]:
     turns = zip_longest(*(selection.facts for selection in selections if selection is not None))
     chosen = [choice for turn in turns for choice in turn if choice is not None]
-    return tuple(
-        ScoredFact(fact=fact, score=1.0 / rank, reason=why) for rank, (fact, why) in enumerate(chosen, start=1)
-    )
+    return falling(ScoredFact(fact=fact, score=1.0, reason=why) for fact, why in chosen)

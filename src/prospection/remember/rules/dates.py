@@ -93,6 +93,8 @@ def event_time(text: str, said: date, zone: tzinfo) -> EventTime | None:
     Returns:
         The half-open interval in UTC, or None when the text names no time, several, or one that is not certain.
     """
+    if not date.min.year < said.year < date.max.year:
+        return None  # what programs write for "no date"; the days around it do not all exist
     spans = set(_spans(text, said))
     if len(spans) != 1:
         return None

@@ -44,6 +44,7 @@ class Language:
         carrying: In front: it goes on with the person's own thought, "And ".
         leaning: In front: it leans on what was said before.
         shift: In front: it turns to another subject.
+        vague: In front: what it speaks of has its name elsewhere, "I've read it".
         filler: In front: words that can be left out, "Well, ".
     """
 
@@ -64,6 +65,7 @@ class Language:
     carrying: re.Pattern[str]
     leaning: re.Pattern[str]
     shift: re.Pattern[str]
+    vague: re.Pattern[str]
     filler: re.Pattern[str]
 
 
@@ -100,7 +102,7 @@ def _compile(code: str, words: Mapping[str, str]) -> Language:
         "filler": rf"(?:(?:{words['filler']})[\s,:]+|(?:{words['filler before a comma']})\s*[,:–-]\s*)+",
     }
     patterns |= {name: anywhere(name) for name in ("people", "lasting", "measure", "standing", "reply", "asking")}
-    patterns |= {name: in_front(name) for name in ("nod", "request", "remark", "carrying", "leaning", "shift")}
+    patterns |= {name: in_front(name) for name in ("nod", "request", "remark", "carrying", "leaning", "shift", "vague")}
     compiled = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
     return Language(code=code, common=_word_set(words["common"]), **compiled)
 

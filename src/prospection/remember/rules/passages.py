@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from prospection.remember.rules.languages import Language
 from prospection.remember.rules.persons import person_meant
 from prospection.remember.rules.sentences import Sentence, split_sentences
-from prospection.remember.rules.worth import ENOUGH, is_question, points_of
+from prospection.remember.rules.worth import ENOUGH, is_question, is_vague, points_of
 
 __all__ = ["Passage", "find_passages"]
 
@@ -69,7 +69,9 @@ def find_passages(message: str, *, asked: str, earlier: Sequence[str], language:
     for begin, end in _spans(weighed, language):
         group = weighed[begin:end]
         answers = begin == 0 and group[0].leans and _last_question(asked) is not None
-        if not _worth_keeping(group, bonus=int(answers)):
+        # What a lone sentence calls "it" stands nowhere; in a passage a neighbour may say.
+        alone = len(group) == 1 and is_vague(group[0].sentence.text, language)
+        if not _worth_keeping(group, bonus=answers - alone):
             continue
         start = group[0].sentence.start
         quote = message[start : group[-1].sentence.end]
@@ -120,7 +122,7 @@ def _together(group: Sequence[_Weighed], item: _Weighed, language: Language | No
 def _worth_keeping(group: Sequence[_Weighed], bonus: int) -> bool:
     points = [item.points or 0 for item in group]
     words = sum(len(item.sentence.text.split()) for item in group)
-    return sum(points) + bonus >= ENOUGH or (max(points) >= ENOUGH - 1 and words >= MIN_WORDS)
+    return sum(points) + bonus >= ENOUGH or (max(points) + min(bonus, 0) >= ENOUGH - 1 and words >= MIN_WORDS)
 
 
 def _leans(text: str, language: Language | None) -> bool:

@@ -12,7 +12,7 @@ import re
 from prospection.remember.rules.general import says_enough
 from prospection.remember.rules.languages import Language
 
-__all__ = ["ENOUGH", "is_question", "points_of"]
+__all__ = ["ENOUGH", "is_question", "is_vague", "points_of"]
 
 ENOUGH = 3
 """Points that make a statement worth keeping on its own account."""
@@ -54,13 +54,19 @@ def points_of(text: str, language: Language | None) -> int | None:
     return _points(text, core, language)
 
 
+def is_vague(text: str, language: Language | None) -> bool:
+    """Tell whether only its conversation knows what a sentence is about: "I've read it four times"."""
+    if language is None or not language.vague.match(text):
+        return False
+    return not (_named(text, language) or language.people.search(text) or language.lasting.search(text))
+
+
 def _points(text: str, core: str, language: Language) -> int:
     told = [
         bool(language.people.search(text)),
         bool(language.lasting.search(text)),
         _measured(text, language),
-        # In German every noun has a capital, which says nothing.
-        language.code != "de" and bool(_NAME.search(_I.sub("i", text))),
+        _named(text, language),
     ]
     points = sum(told)
     if language.subject.search(core):
@@ -71,6 +77,11 @@ def _points(text: str, core: str, language: Language) -> int:
     points -= bool(language.asking.search(core))
     points -= not any(told) and len(text.split()) < _FEW_WORDS
     return max(points, 0)
+
+
+def _named(text: str, language: Language) -> bool:
+    # In German every noun has a capital, which says nothing.
+    return language.code != "de" and bool(_NAME.search(_I.sub("i", text)))
 
 
 def _is_standing_wish(core: str, language: Language) -> bool:

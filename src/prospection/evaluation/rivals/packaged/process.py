@@ -21,7 +21,12 @@ __all__ = ["RivalProcess"]
 
 WORKER = Path(__file__).with_name("worker.py")
 
-_QUIET = {"MEM0_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONUNBUFFERED": "1"}
+_QUIET = {
+    "MEM0_TELEMETRY": "False",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "PYTHONUNBUFFERED": "1",
+}
 """No telemetry, and no list of prices from the network."""
 
 

@@ -1,0 +1,18 @@
+"""How the commands that talk say counts and costs: values in, words out. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from prospection.types import Usage
+
+__all__ = ["counted", "spent"]
+
+
+def counted(number: int, name: str) -> str:
+    """Return a number of things in words: "1 fact", "2 facts"."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def spent(usage: Usage) -> str:
+    """Return what calls to a model took: how many, tokens, and dollars where every price is known."""
+    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    return f"{counted(usage.calls, 'model call')}, {usage.tokens_in + usage.tokens_out} tokens, {cost}"

@@ -1,0 +1,38 @@
+"""Texts that can be stored, embedded and sent."""
+
+from __future__ import annotations
+
+from prospection.errors import InputError
+
+__all__ = ["mended_text", "whole_text"]
+
+
+def mended_text(text: str) -> str:
+    """Return the text with halves of characters replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def whole_text(text: object, what: str) -> str:
+    """Return the text.
+
+    Args:
+        text: What a caller passed.
+        what: What it is, for messages: "the query".
+
+    Raises:
+        InputError: It is no text, or holds half of a surrogate pair.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"{what} is {text!r}; pass it as text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} holds half a character ({text[error.start : error.end]!r}); decode it again from its source, "
+            "or replace that character"
+        ) from error
+    return text
