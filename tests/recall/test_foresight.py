@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from prospection.errors import BudgetExceededError, EndpointError
 from prospection.recall.policies.foresight import Foresight, _interleave
+from prospection.recall.policies.library import Library
+from prospection.types import Hit, Probe
 from remembered import Script, WordMemory, run_over
 
 pytestmark = pytest.mark.anyio
@@ -112,3 +114,16 @@ def test_interleaving_keeps_every_fact_once(size: int, cautious: int, seed: obje
 
 def test_of_three_places_one_goes_to_the_cautious_list() -> None:
     assert _interleave([0, 1, 2, 3, 4, 5], [9, 8, 7], cautious=1) == [0, 1, 9, 2, 3, 8, 4, 5, 7]
+
+
+class Cueless(WordMemory):
+    async def retrieve(self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0) -> list[list[Hit]]:
+        found = await super().retrieve(probes, k=k, min_similarity=min_similarity)
+        return [[] if probe.over == "cues" else hits for probe, hits in zip(probes, found, strict=True)]
+
+
+async def test_without_imagination_and_cues_the_pool_is_the_goal_librarys() -> None:
+    memory = Cueless(*MEMORY)
+    pool = await Foresight(imagine=False, select=False, fill=True).recall("passport", run_over(memory))
+    alone = await Library(limit=1000).recall("passport", run_over(memory))
+    assert [item.fid for item in pool.facts] == [item.fid for item in alone.facts]

@@ -45,6 +45,9 @@ _REPLAYED = {
 }
 
 
+_NOTHING_RECORDED = "nothing is recorded for this set; this is the pool of the request alone, before a model selects"
+
+
 class PolicySystem:
     """A policy over the evaluated store."""
 
@@ -85,9 +88,14 @@ class PolicySystem:
             library=self._library,
             model=_Recorded(query) if self._replay else self._model,
         )
-        ranking = await self._policy.recall(query.text, run)
+        policy = self._policy
+        if self._replay and isinstance(policy, Foresight) and query.recorded is None:
+            policy = replace(policy, imagine=False)
+            run.note(_NOTHING_RECORDED)
+        ranking = await policy.recall(query.text, run)
         trace = run.trace(policy=self.name, parameters={}, returned=ranking.facts, summary=ranking.summary)
         notes = [_REPLAYED[self.name]] if self._replay and run.usage.calls else []
+        notes += [note for note in trace.notes if note == _NOTHING_RECORDED]
         if ranking.partial:
             notes.append(f"partial: {ranking.partial}")
         return Retrieved(

@@ -22,6 +22,7 @@ from prospection.errors import BudgetExceededError, ModelError
 from prospection.library.profile import goal_weights
 from prospection.recall.context import fact_tokens
 from prospection.recall.foresee import Future, Selection, foresee, select
+from prospection.recall.policies.library import Library
 from prospection.recall.policy import Ranking
 from prospection.recall.pool import falling, interleave_hits
 from prospection.recall.run import Run, Wanted
@@ -45,6 +46,7 @@ class Foresight:
         profile: Weight of the goal library's judgement beside cues.
         salience: Weight of a fact's being the kind of thing that plans have to respect.
         cautious: Of three places in the pool, how many go to the list that does not trust cues, in [0, 3].
+        imagine: Ask for an imagined future; without it the pool stands on the request and the goal library alone.
         select: Ask for a selection; without it what would have been shown to it is returned.
         fill: Return all that was found behind what was selected.
     """
@@ -60,6 +62,7 @@ class Foresight:
     profile: float = 0.15
     salience: float = 0.15
     cautious: int = 1
+    imagine: bool = True
     select: bool = True
     fill: bool = False
     name: ClassVar[str] = "foresight"
@@ -86,6 +89,8 @@ class Foresight:
         if self.select and run.exhausted(direct, self.depth) and _tokens(direct) <= self.pool_tokens:
             run.note("The whole memory fits into the selection, so nothing had to be imagined to search it.")
             return await self._choose(query, run, interleave_hits([direct]), ())
+        if not self.imagine:
+            return await self._gathered(query, run, Future(steps=()), direct, words)
         known = interleave_hits([(await run.near(query, direct, run.calibration.tau_o))[:5]])
         size = {"branches": self.branches, "steps": self.steps, "needs": self.needs, "rewrites": self.rewrites}
         try:
@@ -94,6 +99,11 @@ class Foresight:
             pool = await self._pool(query, run, Future(steps=()), direct, words)
             return Ranking(facts=pool, partial=str(error))
         run.imagine(future.steps)
+        return await self._gathered(query, run, future, direct, words)
+
+    async def _gathered(
+        self, query: str, run: Run, future: Future, direct: Sequence[Hit], words: Sequence[Hit]
+    ) -> Ranking:
         pool = await self._pool(query, run, future, direct, words)
         if not self.select:
             return Ranking(facts=pool if self.fill else _fitting(pool, self.pool_tokens))
@@ -114,6 +124,8 @@ class Foresight:
             over_facts = [run.probe(step.text, "step", step=step.sid) for step in future.steps]
         found = await run.retrieve([*over_cues, *over_facts], k=self.depth)
         cued, imagined = found[: len(over_cues)], found[len(over_cues) :]
+        if not (over_facts or any(cued)):  # nothing was imagined, neither now nor when the facts were written
+            return (await Library(limit=self.depth).recall(query, run)).facts
         candidates = Candidates([direct, words, *found])
         if not len(candidates):
             return ()
