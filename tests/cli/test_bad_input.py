@@ -50,7 +50,7 @@ def test_standard_input_is_checked_the_same_way(run: Run) -> None:
         (("recall", "x", "--policy", "libary"), "unknown policy 'libary'; did you mean 'library'?"),
         (("recall", " "), "the query is empty"),
         (("recall", "\udcff"), "the query holds half a character"),
-        (("add", "chat.json", "--at", "0001-01-01", "--zone", "Asia/Tokyo"), "outside of the years 1 to 9999"),
+        (("add", "chat.json", "--at", "0001-01-01T00:00", "--zone", "Asia/Tokyo"), "outside of the years 1 to 9999"),
         (("recall", "x", "--user", " "), "user ' ' is empty"),
         (("recall", "x", "--encoder", "locl"), "unknown encoder 'locl'; did you mean 'local'?"),
         (("recall", "x", "--encoder", "x@nowhere"), "encoder 'x@nowhere' is not 'MODEL@URL'"),

@@ -149,3 +149,10 @@ def test_lines_fit_the_terminal(ada: Run, columns: str) -> None:
     for command in (("facts",), ("recall", QUERY)):
         lines = ada(*command, "--user", "ada", env={"COLUMNS": columns}).stdout.splitlines()
         assert max(map(len, lines)) <= min(int(columns), 110)
+
+
+def test_a_bare_day_is_that_day_in_every_list(run: Run, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps([{"role": "user", "content": "I am allergic to nuts and live in Seville."}]))
+    assert run("add", str(chat), "--at", "2026-03-01", "--zone", "Europe/Madrid").exit_code == 0
+    assert "2026-03-01" in run("facts").stdout

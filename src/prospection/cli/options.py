@@ -95,13 +95,15 @@ def as_json(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def instant(text: str | None, zone: str) -> datetime | None:
-    """Read --at: an ISO date or time; where it names no zone, it is in `zone`."""
+    """Read --at: an ISO date or time; where it names no zone, it is in `zone`. A bare day stands for its noon."""
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is not a time; write it like 2025-07-02 or 2025-07-02T09:30") from error
+    if len(text) <= len("2025-07-02"):
+        found = found.replace(hour=12)  # falls on the same day in nearly every zone, as bare days in files do
     return found if found.tzinfo else found.replace(tzinfo=zone_of(zone))
 
 
