@@ -87,3 +87,10 @@ def test_record_and_replay(tmp_path: Path) -> None:
     path.touch()
     assert isinstance(open_chat(ModelsSettings(replay=path)), RecordedChat)
     assert isinstance(open_chat(ModelsSettings(chat="openai:gpt-4o", replay=path)), RecordedChat)
+
+
+def test_an_empty_key_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    with pytest.raises(CredentialError, match="needs a key; set the environment variable OPENAI_API_KEY"):
+        build_model("openai:gpt-4o")

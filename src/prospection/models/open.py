@@ -88,6 +88,10 @@ def build_model(name: str, base_url: str | None = None) -> Model:
     if base_url is not None:
         return _compatible(rest if provider in {"openai", "openai-chat", "ollama"} else name, base_url)
 
+    variable = _key_variable(name, None)
+    if os.environ.get(variable) == "":  # taken for a key by pydantic-ai, and the SDK then fails in its own way
+        raise _keyless(name, variable)
+
     from pydantic_ai.exceptions import UserError
     from pydantic_ai.models import KnownModelName, infer_model
 
@@ -98,12 +102,10 @@ def build_model(name: str, base_url: str | None = None) -> Model:
     except UserError as error:
         if error.message.startswith("Unknown model"):
             raise _unknown(name, get_args(KnownModelName.__value__)) from error
-        variable = _VARIABLE.search(error.message)
-        if variable is None:
+        named = _VARIABLE.search(error.message)
+        if named is None:
             raise ConfigError(f"language model {name!r} cannot be used: {error.message}") from error
-        raise CredentialError(
-            f"language model {name!r} needs a key; set the environment variable {variable[1]}"
-        ) from error
+        raise _keyless(name, named[1]) from error
 
 
 def _compatible(model: str, base_url: str) -> Model:
@@ -140,6 +142,10 @@ def _unknown(name: str, known: Iterable[str]) -> UnknownNameError:
         offered,
         hint='Write "provider:model", or give the base URL of an OpenAI-compatible endpoint.',
     )
+
+
+def _keyless(name: str, variable: str) -> CredentialError:
+    return CredentialError(f"language model {name!r} needs a key; set the environment variable {variable}")
 
 
 def _key_variable(name: str, base_url: str | None) -> str:
