@@ -21,6 +21,7 @@ path = "data/quest"            # from the working directory
 layout = "quest"               # optional: recognised by its content
 users = 2                      # optional: the first so many
 queries = 50                   # optional: the first so many
+queries_each = 5               # optional: the first so many of each person
 
 [[systems]]
 name = "pgr-chain"             # as tables call it
@@ -87,13 +88,14 @@ class PlanModels(_Part):
 
 
 class DatasetEntry(_Part):
-    """A data set; `users` and `queries` cut it to the first so many."""
+    """A data set; `users`, `queries` and `queries_each` (of each person) cut it to the first so many."""
 
     name: Name
     path: Path
     layout: str | None = None
     users: int | None = Field(default=None, ge=1)
     queries: int | None = Field(default=None, ge=1)
+    queries_each: int | None = Field(default=None, ge=1)
 
 
 class SystemEntry(BaseModel):

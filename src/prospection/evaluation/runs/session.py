@@ -72,7 +72,10 @@ def _begin(text: str, plan: Plan, places: Mapping[str, Path], settings: Settings
             raise UnknownNameError("data set of the plan", name, names)
     datasets = {
         entry.name: first_part(
-            load_dataset(places.get(entry.name, entry.path), entry.layout), users=entry.users, queries=entry.queries
+            load_dataset(places.get(entry.name, entry.path), entry.layout),
+            users=entry.users,
+            queries=entry.queries,
+            queries_each=entry.queries_each,
         )
         for entry in plan.datasets
     }
