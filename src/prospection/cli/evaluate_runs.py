@@ -90,7 +90,8 @@ def run(
 @click.option("--out", metavar="DIR", help="Write report.md, report.csv, report.json and plots (PNG, SVG) there.")
 @click.option("--no-plots", is_flag=True, help="Write no plots.")
 @click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Fact budget of the tests.")
-def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: int) -> None:
+@click.option("--baseline", metavar="SYSTEM", help="Test the others against this one.  [default: all pairs]")
+def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: int, baseline: str | None) -> None:
     """Make tables of one or several RUNs: recall, exact recall, precision, costs, tests between systems.
 
     Systems of several runs stand side by side where their data set has one name.
@@ -106,7 +107,7 @@ def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: 
     if not rows:
         raise click.ClickException(f"{', '.join(map(repr, runs))}: no case is done yet; run the plan first")
     summaries = summarise(rows, indexes)
-    comparisons = compare_all(rows, at=at)
+    comparisons = compare_all(rows, at=at, baseline=baseline)
     if out is None:
         if form == "json":
             print_json(as_json(summaries, comparisons))

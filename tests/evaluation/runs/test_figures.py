@@ -147,6 +147,16 @@ def test_all_pairs_are_corrected_together() -> None:
     assert found["b", "c"].p_corrected == 1.0
 
 
+def test_a_baseline_leaves_fewer_comparisons_to_correct_for() -> None:
+    systems = {"a": 1, "b": 30, "c": None}
+    rows = [row(name, f"q{n}", (rank,)) for name, rank in systems.items() for n in range(8)]
+    found = {(one.system_a, one.system_b): one for one in compare_all(rows, at=20, baseline="b")}
+    assert list(found) == [("b", "a"), ("b", "c")]
+    assert found["b", "a"].p_corrected == 2 * 2 / 2**8
+    with pytest.raises(UnknownNameError, match="system 'bb'; did you mean 'b'"):
+        compare_all(rows, baseline="bb")
+
+
 def test_names_are_looked_up() -> None:
     assert set(rows_of(ROWS, "pgr", None)) == {"quest"}
     with pytest.raises(UnknownNameError, match="system 'pgrr'; did you mean 'pgr'"):
@@ -171,7 +181,7 @@ def test_markdown_tables_show_the_best_and_the_failures() -> None:
         "0.000-1.000",
     ] in lines
     assert "3 queries of 2 people. Intervals: 95 %, bootstrap over people." in text
-    assert ["pgr", "3.33", "333", "33", "0.0167", "0.50", "37", "1"] in lines
+    assert ["pgr", "3.33", "4.33", "333", "33", "0.0167", "0.50", "37", "1"] in lines
     assert "Recall@20 by category" in text
     assert "trips (1)" in text
 

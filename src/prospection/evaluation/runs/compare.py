@@ -108,12 +108,33 @@ def compare(
 
 
 def compare_all(
-    rows: Iterable[Row], *, measure: Measure = "recall", at: int | None = None, unit: Unit = "queries"
+    rows: Iterable[Row],
+    *,
+    baseline: str | None = None,
+    measure: Measure = "recall",
+    at: int | None = None,
+    unit: Unit = "queries",
 ) -> list[Comparison]:
-    """Compare every two systems of each data set, corrected for all comparisons of that data set."""
+    """Compare every two systems of each data set, corrected for all comparisons of that data set.
+
+    Args:
+        baseline: Compare every other system with this one alone: fewer comparisons, so that the correction takes less
+            away. Data sets that it was not asked are left out.
+
+    Raises:
+        UnknownNameError: There is no system called `baseline`.
+    """
+    grouped = _grouped(rows)
+    names = {name for systems in grouped.values() for name in systems}
+    if baseline is not None and baseline not in names:
+        raise UnknownNameError("system", baseline, names)
     found = []
-    for systems in _grouped(rows).values():
-        some = [compare(systems[a], systems[b], measure=measure, at=at, unit=unit) for a, b in combinations(systems, 2)]
+    for systems in grouped.values():
+        if baseline is None:
+            pairs = list(combinations(systems, 2))
+        else:
+            pairs = [(baseline, name) for name in systems if name != baseline and baseline in systems]
+        some = [compare(systems[a], systems[b], measure=measure, at=at, unit=unit) for a, b in pairs]
         found += corrected(some)
     return found
 
