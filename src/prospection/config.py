@@ -287,6 +287,8 @@ class EvaluationSettings(_Section):
 
     embedding_cache: bool = True
     """Keep embeddings of benchmark texts in the user's cache folder between runs."""
+    rivals: Path | None = None
+    """Folder of the environments of rivals' packages; none: in the user's data folder."""
 
 
 class Settings(BaseSettings):

@@ -292,13 +292,13 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
     for one in estimates:
         figures = (one.cases, one.calls, one.index_calls, one.tokens_in, one.tokens_out)
         cost = "?" if one.cost is None else f"{one.cost:,.2f}"
-        table.add_row(one.dataset, one.system, *(f"{value:,.0f}" for value in figures), cost)
+        table.add_row(one.dataset, one.system, *("?" if value is None else f"{value:,.0f}" for value in figures), cost)
     console().print(table)
     total = [one.cost for one in estimates]
     known = sum(cost for cost in total if cost is not None)
     click.echo(
         f"About {sum(one.calls + one.index_calls for one in estimates):,.0f} calls and {known:,.2f} dollars"
-        + (", without those whose price is not known" if None in total else "")
+        + (", without what has no known price or tokens" if None in total else "")
         + ", rehearsed on a few queries with made-up replies: good to a half or so.",
         err=True,
     )

@@ -1,8 +1,7 @@
 """The rivals' own packages, for real, against the loopback server.
 
 They are skipped where their environments are not installed, which takes 245, 225 and 1,300 MB:
-`prospection eval rivals install mem0-1`, and likewise mem0-2 and graphrag-3. PROSPECTION_RIVALS names another folder of
-environments.
+`./dev test-rivals` installs them. PROSPECTION_EVALUATION__RIVALS names another folder of environments.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import os
 import sys
 import venv
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,18 @@ from loopback import Chat, Loopback
 from openai_protocol import Json, Reply, smallest
 from prospection.errors import ConfigError, EndpointError, UnknownNameError
 from prospection.evaluation.rivals.packaged.environment import PACKAGED, python_of
-from prospection.evaluation.rivals.packaged.process import RivalProcess
-from prospection.evaluation.rivals.packaged.system import PackagedRival, RivalEndpoint
+from prospection.evaluation.rivals.packaged.process import RivalEndpoint, RivalProcess
+from prospection.evaluation.rivals.packaged.system import PackagedRival
 from prospection.store.sqlite import SQLiteStore
 from remembered import WordEmbedder
 from rivalry import ask, remember
 
 pytestmark = pytest.mark.anyio
+
+NOWHERE = RivalEndpoint(base_url="http://127.0.0.1:9/v1", api_key="none", chat="tiny", embedding="tiny", dims=64)
+
+INDEX = {"mem0-1": "*/history.db", "mem0-2": "*/history.db", "graphrag-3": "*/output"}
+"""What stands in an index, from the folder of its system."""
 
 FACTS = (
     "Ada's mother has dialysis on Mondays in Bergamo.",
@@ -73,37 +78,42 @@ def played(chat: Chat) -> Reply | Json | str:
 async def test_a_package_is_built_once_and_searched(
     name: str, building: int, searching: int, store: SQLiteStore, tmp_path: Path
 ) -> None:
-    root = os.environ.get("PROSPECTION_RIVALS")
+    root = os.environ.get("PROSPECTION_EVALUATION__RIVALS")
     try:
         python = python_of(name, Path(root) if root else None)
     except ConfigError as error:
         pytest.skip(str(error))
     with Loopback(played) as server:
-        endpoint = RivalEndpoint(base_url=server.url, api_key="none", chat="tiny", embedding="tiny", dims=server.dims)
-        for _ in range(2):
-            async with RivalProcess(name, python, folder=tmp_path / name) as process:
-                rival = PackagedRival(name, process=process, store=store, endpoint=endpoint, folder=tmp_path)
-                built = await rival.prepare("ada")
-                assert built.calls >= building
-                found = await rival.retrieve(ask("When is mother's dialysis?"))
-            assert found.llm_calls == searching
-            assert set(found.fids) <= {"f1", "f2", "f3"}
-            assert found.fids
-            assert found.context is not None
-            assert "Ada" in found.context
-        assert len(server.chats) == built.calls + 2 * searching
+        endpoint = replace(NOWHERE, base_url=server.url, dims=server.dims)
+        async with RivalProcess(name, python, endpoint=endpoint, folder=tmp_path / name) as process:
+            rival = PackagedRival(name, package=process, store=store, folder=tmp_path / name)
+            built = await rival.prepare("ada")
+            assert built.calls >= building
+            assert built.tokens_in > built.tokens_out > 0
+            found = await rival.retrieve(ask("When is mother's dialysis?"))
+        assert found.llm_calls == searching
+        assert set(found.fids) <= {"f1", "f2", "f3"}
+        assert found.fids
+        assert found.context is not None
+        assert "Ada" in found.context
+        assert len(server.chats) == built.calls + searching
+
+        # Another process searches the index that this one left.
+        (folder,) = (file.parent for file in (tmp_path / name).glob(INDEX[name]))
+        asked = ask("When is mother's dialysis?").text
+        request = {"op": "search", "folder": str(folder), "user": "ada", "query": asked, "limit": 10}
+        async with RivalProcess(name, python, endpoint=endpoint, folder=tmp_path / name) as process:
+            assert (await process.ask(request))["ids"]
 
 
 async def test_a_package_that_dies_says_where_its_log_is(tmp_path: Path) -> None:
-    async with RivalProcess("unknown", Path(sys.executable), folder=tmp_path) as process:
+    async with RivalProcess("unknown", Path(sys.executable), endpoint=NOWHERE, folder=tmp_path) as process:
         with pytest.raises(EndpointError, match=r"'unknown' failed: KeyError.*log\.txt"):
-            await process.ask({"op": "open", "endpoint": {}})
-        with pytest.raises(EndpointError, match="has to be 'open'"):
             await process.ask({"op": "build"})
     false = Path("/bin/false")
-    async with RivalProcess("mem0-1", false, folder=tmp_path) as process:
+    async with RivalProcess("mem0-1", false, endpoint=NOWHERE, folder=tmp_path) as process:
         with pytest.raises(EndpointError, match="ended without an answer"):
-            await process.ask({"op": "open", "endpoint": {}})
+            await process.ask({"op": "build"})
 
 
 def test_what_is_not_installed_says_how_it_is(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ async def test_an_estimate_asks_nobody(tmp_path: Path, server: Loopback) -> None
     assert (estimates["direct"].calls, estimates["direct"].cost) == (0.0, None)
     assert estimates["chain"].calls == pytest.approx(2 * 3)
     assert estimates["tree"].calls >= 4 * 3
-    assert estimates["tree"].tokens_in > estimates["chain"].tokens_in > 0
+    assert (estimates["tree"].tokens_in or 0) > (estimates["chain"].tokens_in or 0) > 0
 
 
 @pytest.mark.anyio

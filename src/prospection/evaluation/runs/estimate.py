@@ -3,7 +3,8 @@
 A few queries go through every system for real, memory, prompts and all; only the replies are placeholders, sentences of
 the packaged goals in the shape that is asked for. So calls and prompt tokens come from the systems themselves, whatever
 they do. Replies are of middling length and carry no sense, so that a system that stops when it has found enough may
-stop elsewhere: take the figures as good to a half or so.
+stop elsewhere: take the figures as good to a half or so. Rivals' packages are not rehearsed: their calls are known from
+measurement, their tokens are not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import TypeAdapter
 
 from prospection.evaluation.cases import Dataset
+from prospection.evaluation.rivals.packaged.environment import PACKAGED, Packaged
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.measure import Parts, run_plan
 from prospection.evaluation.runs.plan import Plan, PlanBudget
@@ -52,7 +54,7 @@ class Estimate:
         cases: Of the run, all seeds.
         calls: Of all cases, answers included where the plan asks for them.
         index_calls: For building what the system searches, of all users.
-        tokens_in, tokens_out: Of cases and indexes together.
+        tokens_in, tokens_out: Of cases and indexes together; None where they are not known beforehand.
         cost: US dollars; None where the price is not known.
     """
 
@@ -61,8 +63,8 @@ class Estimate:
     cases: int
     calls: float
     index_calls: float
-    tokens_in: float
-    tokens_out: float
+    tokens_in: float | None
+    tokens_out: float | None
     cost: float | None
 
 
@@ -156,7 +158,8 @@ async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *,
     Raises:
         ConfigError: A system needs a model and there is none.
     """
-    short = plan.model_copy(update={"seeds": plan.seeds[:1], "budget": PlanBudget()})
+    rehearsed = tuple(entry for entry in plan.systems if entry.rival not in PACKAGED)
+    short = plan.model_copy(update={"seeds": plan.seeds[:1], "budget": PlanBudget(), "systems": rehearsed})
     few = {name: _few(dataset) for name, dataset in datasets.items()}
     named = {entry.name: entry.model or chat for entry in plan.systems}
     with TemporaryDirectory() as place:
@@ -170,7 +173,9 @@ async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *,
         await run_plan(short, few, folder, replace(parts, tape=tape, model_of=model_of))
         rows, indexes = list(folder.rows().values()), folder.indexes()
     return [
-        _scaled(
+        _known(entry.name, system.name, plan, datasets[entry.name], PACKAGED[str(system.rival)])
+        if system.rival in PACKAGED
+        else _scaled(
             entry.name,
             system.name,
             plan,
@@ -182,6 +187,20 @@ async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *,
         for entry in plan.datasets
         for system in plan.systems
     ]
+
+
+def _known(name: str, system: str, plan: Plan, dataset: Dataset, package: Packaged) -> Estimate:
+    cases = len(plan.seeds) * len(dataset.queries)
+    return Estimate(
+        dataset=name,
+        system=system,
+        cases=cases,
+        calls=cases * (package.query_calls + plan.answers),
+        index_calls=package.fact_calls * sum(len(user.facts) for user in dataset.users),
+        tokens_in=None,
+        tokens_out=None,
+        cost=None,
+    )
 
 
 def _few(dataset: Dataset) -> Dataset:

@@ -7,6 +7,7 @@ RUN/rows.jsonl         one line a case, appended when it is done; of a case aske
 RUN/indexes.jsonl      one line for each index that a system built
 RUN/recording.jsonl    every call to a model, for replay
 RUN/embeddings.db      vectors of an encoder that is not local, for replay
+RUN/packages/          indexes and logs of rivals' own packages, one folder a system
 ```
 
 Nothing here measures.
@@ -37,6 +38,7 @@ class RunFolder:
         self.path = path
         self.recording = path / "recording.jsonl"
         self.embeddings = path / "embeddings.db"
+        self.packages = path / "packages"
         self._lock = anyio.Lock()
 
     @property

@@ -25,7 +25,7 @@ from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.plan import Plan, SystemEntry
 from prospection.evaluation.runs.rows import CaseKey, IndexRow, Row
 from prospection.evaluation.runs.scored import Scored
-from prospection.evaluation.runs.systems import ModelOf, open_system
+from prospection.evaluation.runs.systems import ModelOf, PackageOf, open_system
 from prospection.evaluation.runs.tape import Tape, working
 from prospection.library.library import GoalLibrary
 from prospection.protocols import ChatModel, Embedder, FactStore, Progress
@@ -51,6 +51,7 @@ class Parts:
     embedder: Embedder
     stored_with: Embedder
     model_of: ModelOf
+    package_of: PackageOf
     tape: Tape
     storing: Progress | None = None
     asking: Progress | None = None
@@ -97,6 +98,7 @@ async def run_plan(
                     embedder=parts.embedder,
                     library=library,
                     model_of=parts.model_of,
+                    package_of=parts.package_of,
                 )
                 await run.measure(entry.name, system, opened, scored)
     return parts.tape.stopped

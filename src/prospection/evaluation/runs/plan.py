@@ -29,6 +29,12 @@ policy = "pgr"                 # or rival = "tacitree"
 model = "openai:gpt-4o-mini"   # optional: another generator for this system
 equal_budget = true            # make it fill the largest budget; false: as many facts as in service
 shape = "chain"                # every other key is a parameter of the policy
+
+[[systems]]
+name = "mem0ai 1.0.11"
+rival = "mem0-1"               # a rival's own package (`prospection eval rivals install`)
+embedding = "text-embedding-3-small"
+dims = 1536                    # of its own encoder, at the model's endpoint
 ```
 """
 
@@ -48,6 +54,7 @@ from prospection.errors import ConfigError, InputError, UnknownNameError
 from prospection.evaluation.datasets import LAYOUTS
 from prospection.evaluation.parameters import with_parameters
 from prospection.evaluation.rivals import RIVALS
+from prospection.evaluation.rivals.packaged.environment import PACKAGED
 from prospection.recall.policies import build_policy
 
 __all__ = [
@@ -98,8 +105,15 @@ class DatasetEntry(_Part):
     queries_each: int | None = Field(default=None, ge=1)
 
 
+class PackageKeys(_Part):
+    """What a rival's own package needs: the encoder that it asks, and the width of its vectors."""
+
+    embedding: str
+    dims: int = Field(ge=1)
+
+
 class SystemEntry(BaseModel):
-    """A policy with its parameters, or a rival."""
+    """A policy with its parameters, a rival, or a rival's own package with its encoder."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -111,7 +125,7 @@ class SystemEntry(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the entry sets of the policy."""
+        """What the entry sets of the policy or package."""
         return dict(self.model_extra or {})
 
 
@@ -193,10 +207,22 @@ def _check_system(system: SystemEntry, where: str) -> None:
         raise InputError(f"{where}: system {system.name!r} needs either policy = or rival =; give one of them")
     if system.policy is not None:
         with_parameters(build_policy(system.policy, RecallSettings()), system.parameters)
-    elif system.rival not in RIVALS:
-        raise UnknownNameError("rival", str(system.rival), RIVALS)
-    elif system.parameters:
-        raise UnknownNameError("key of a rival", next(iter(system.parameters)), SystemEntry.model_fields)
+    elif system.rival not in (*RIVALS, *PACKAGED):
+        raise UnknownNameError("rival", str(system.rival), (*RIVALS, *PACKAGED))
+    else:
+        keys = PackageKeys.model_fields if system.rival in PACKAGED else {}
+        for key in system.parameters:
+            if key not in keys:
+                raise UnknownNameError("key of a rival", key, (*SystemEntry.model_fields, *keys))
+        if keys:
+            _check_package(system, where)
+
+
+def _check_package(system: SystemEntry, where: str) -> None:
+    try:
+        PackageKeys.model_validate(system.parameters)
+    except ValidationError as error:
+        raise _explain(error, f"{where}: system {system.name!r}") from error
 
 
 def _explain(error: ValidationError, where: str) -> InputError | ConfigError:

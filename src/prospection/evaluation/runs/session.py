@@ -6,7 +6,7 @@ In go names and settings; out come rows in a folder. What is measured and how is
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,10 +21,11 @@ from prospection.evaluation.runs.estimate import Estimate, rehearse
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.manifest import build_manifest, check_same
 from prospection.evaluation.runs.measure import Parts, run_plan
+from prospection.evaluation.runs.packages import check_packages, live_packages, recorded_packages
 from prospection.evaluation.runs.plan import Plan, PlanBudget, parse_plan, read_plan
 from prospection.evaluation.runs.rows import Row
 from prospection.evaluation.runs.scored import first_part
-from prospection.evaluation.runs.systems import ModelOf, describe_system
+from prospection.evaluation.runs.systems import ModelOf, PackageOf, describe_system
 from prospection.evaluation.runs.tape import Tape, TapedChat
 from prospection.models.embedding_cache import CachedEmbedder
 from prospection.protocols import ChatModel, Embedder, FactStore, Progress, TextRole
@@ -101,6 +102,7 @@ async def measure(
     folder, models = RunFolder(path), begun.settings.models
     if folder.exists() and resumed is None:
         raise InputError(f"{str(path)!r} holds a run already; go on with it (--resume) or name another folder (--out)")
+    check_packages(begun.plan, begun.settings)
     encoder = await _open_encoder(models)
     manifest = _manifest(begun, encoder)
     if folder.exists():
@@ -111,8 +113,10 @@ async def measure(
     folder.begin(manifest, begun.text)
     tape = Tape(folder.recording, budget=begun.plan.budget, retry_failed=resumed == "failed")
     kept = None if models.encoder in LOCAL else folder.embeddings
-    parts = _parts(begun, encoder, tape, _live_models(models, tape), kept, storing, asking)
-    stopped = await run_plan(begun.plan, begun.datasets, folder, parts, retry_failed=resumed == "failed")
+    async with AsyncExitStack() as stack:
+        packages = live_packages(tape, begun.settings, folder.packages, stack)
+        parts = _parts(begun, encoder, tape, _live_models(models, tape), packages, kept, storing, asking)
+        stopped = await run_plan(begun.plan, begun.datasets, folder, parts, retry_failed=resumed == "failed")
     return stopped, list(folder.rows().values())
 
 
@@ -135,7 +139,7 @@ async def estimate(begun: Begun, storing: Progress | None = None, asking: Progre
     encoder = await _open_encoder(models)
     with TemporaryDirectory() as place:
         tape = Tape(Path(place) / "recording.jsonl")
-        parts = _parts(begun, encoder, tape, lambda _: None, None, storing, asking)
+        parts = _parts(begun, encoder, tape, lambda _: None, recorded_packages(tape), None, storing, asking)
         return await rehearse(begun.plan, begun.datasets, parts, chat=models.chat)
 
 
@@ -177,7 +181,7 @@ async def replay(
     with TemporaryDirectory() as place:
         again = RunFolder(Path(place))
         again.begin(before, text)
-        parts = _parts(begun, encoder, tape, model_of, kept, storing, asking)
+        parts = _parts(begun, encoder, tape, model_of, recorded_packages(tape), kept, storing, asking)
         await run_plan(begun.plan, begun.datasets, again, parts, attempts={key: wanted[key].attempt for key in wanted})
         found = again.rows()
     return ["/".join(map(str, key)) for key, row in wanted.items() if not _same(row, found.get(key))]
@@ -199,6 +203,7 @@ def _parts(
     encoder: Embedder,
     tape: Tape,
     model_of: ModelOf,
+    package_of: PackageOf,
     kept: Path | None,
     storing: Progress | None,
     asking: Progress | None,
@@ -217,6 +222,7 @@ def _parts(
         embedder=encoder if kept is None else CachedEmbedder(encoder, path=kept),
         stored_with=CachedEmbedder(encoder, path=kept or _cache(begun.settings)),
         model_of=model_of,
+        package_of=package_of,
         tape=tape,
         storing=storing,
         asking=asking,

@@ -8,16 +8,20 @@ from typing import Any
 from prospection.config import RecallSettings
 from prospection.evaluation.recall import System
 from prospection.evaluation.rivals import build_rival
+from prospection.evaluation.rivals.packaged.environment import PACKAGED
 from prospection.evaluation.runs.plan import SystemEntry
 from prospection.evaluation.systems import build_system
 from prospection.library.library import GoalLibrary
 from prospection.protocols import ChatModel, Embedder, FactStore
 from prospection.recall.policies import build_policy
 
-__all__ = ["ModelOf", "describe_system", "open_system"]
+__all__ = ["ModelOf", "PackageOf", "describe_system", "open_system"]
 
 ModelOf = Callable[[str | None], ChatModel | None]
 """The language model of that name; for None the run's own, which may be none."""
+
+PackageOf = Callable[[SystemEntry, FactStore], System]
+"""The rival's package that an entry names, over a store."""
 
 
 def open_system(
@@ -28,12 +32,15 @@ def open_system(
     embedder: Embedder,
     library: GoalLibrary,
     model_of: ModelOf,
+    package_of: PackageOf,
 ) -> System:
     """Return the system of an entry.
 
     Raises:
         UnknownNameError, ConfigError: As `build_system` and `build_rival`.
     """
+    if entry.rival in PACKAGED:
+        return package_of(entry, store)
     model = model_of(entry.model)
     if entry.rival is not None:
         return build_rival(entry.rival, store=store, embedder=embedder, model=model)
@@ -51,6 +58,9 @@ def open_system(
 
 def describe_system(entry: SystemEntry, recall: RecallSettings, model: str | None) -> Mapping[str, Any]:
     """Return what decides how a system works, for the manifest."""
+    if entry.rival in PACKAGED:
+        requirements = list(PACKAGED[entry.rival].requirements)
+        return {"rival": entry.rival, "package": requirements, "model": model, **entry.parameters}
     if entry.rival is not None:
         return {"rival": entry.rival, "model": model}
     known = build_policy(str(entry.policy), recall).parameters

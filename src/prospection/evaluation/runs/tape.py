@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,7 +35,7 @@ from prospection.evaluation.runs.plan import PlanBudget
 from prospection.protocols import ChatModel, ChatReply, ChatRequest
 from prospection.types import Usage
 
-__all__ = ["Tape", "TapedChat", "Work", "working"]
+__all__ = ["Said", "Tape", "TapedChat", "Work", "working"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
@@ -73,6 +74,20 @@ class _Failure(BaseModel):
     kind: str
     message: str
     raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A reply.
+
+    Attributes:
+        reply: JSON data.
+        model: Who gave it.
+    """
+
+    reply: Any
+    usage: Usage
+    model: str
 
 
 class _Line(BaseModel):
@@ -119,28 +134,58 @@ class Tape:
                 lines.clear()
                 lines.extend(good)
 
-    def play(self, work: str, stage: str, asked: str) -> _Line | None:
-        """Take the next line of this kind off the tape; None when there is none left."""
-        lines = self._lines.get((work, stage, asked))
-        return lines.popleft() if lines else None
+    async def once(self, stage: str, asked: str, model: str, ask: Callable[[], Awaitable[Said]] | None) -> Said:
+        """Play a call when it is on tape, else make it and record it; either way it counts for the current work.
 
-    async def record(self, line: _Line) -> None:
-        """Append a line.
+        Args:
+            asked: Tells this request from others of its stage.
+            model: Name of who is asked, for a call that fails.
+            ask: Makes the call; None: nobody is asked for what is not on tape, as in a replay.
 
         Raises:
-            InputError: The file cannot be written.
+            NotRecordedError: It is not on tape and nobody is asked.
+            BudgetExceededError: A ceiling of the run is reached.
+            ModelError: As `ask`, or as the tape has it.
         """
+        work = _current.get()
+        lines = self._lines.get((work.name, stage, asked))
+        if lines:
+            line = lines.popleft()
+            work.usage += line.usage
+            if line.error is not None:
+                raise _error(line.error, line.usage)
+            return Said(reply=line.reply, usage=line.usage, model=line.model)
+        if ask is None:
+            raise NotRecordedError(
+                f"the recording has no reply for stage {stage!r} of {work.name!r} as it is asked now; prompts, "
+                "data or code have changed since: run the plan again",
+                usage=Usage(),
+            )
+        known = {"work": work.name, "stage": stage, "asked": asked}
+        with self._calling():
+            try:
+                said = await ask()
+            except CredentialError:
+                raise  # ends the run; with another key the call is made again
+            except ModelError as error:
+                usage = error.usage or Usage(calls=1, failed_calls=1, cost=None)
+                work.usage += usage
+                raw = error.raw if isinstance(error, ReplyError) else ""
+                failure = _Failure(kind=type(error).__name__, message=str(error), raw=raw)
+                await self._record(_Line(**known, model=model, usage=usage, error=failure))
+                raise
+            work.usage += said.usage
+            await self._record(_Line(**known, model=said.model, usage=said.usage, reply=said.reply))
+        return said
+
+    async def _record(self, line: _Line) -> None:
         self.spent += line.usage
         async with self._lock:
             await anyio.to_thread.run_sync(_append, self._path, line.model_dump_json())
 
     @contextmanager
-    def calling(self) -> Iterator[None]:
-        """Hold a call against the ceilings while it is under way.
-
-        Raises:
-            BudgetExceededError: It would pass one; `stopped` says so from now on.
-        """
+    def _calling(self) -> Iterator[None]:
+        """Hold a call against the ceilings while it is under way; one that would pass them stops the run."""
         spent, ceilings = self.spent, self._budget
         calls, tokens = spent.calls + self._under_way, spent.tokens_in + spent.tokens_out
         if ceilings.max_calls is not None and calls >= ceilings.max_calls:
@@ -177,45 +222,20 @@ class TapedChat:
         self._tape, self._model = tape, model
 
     async def complete(self, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
-        """Play the call when it is on tape, else make it and record it; either way it counts for the current work.
+        """See `ChatModel.complete` and `Tape.once`."""
+        model = self._model
 
-        Raises:
-            NotRecordedError: It is not on tape and there is no model.
-            BudgetExceededError: A ceiling of the run is reached.
-            ModelError: As the model, or as the tape has it.
-        """
-        work = _current.get()
-        asked = _asked(self.name, request)
-        line = self._tape.play(work.name, request.stage, asked)
-        if line is not None:
-            work.usage += line.usage
-            return _played(line, request)
-        if self._model is None:
-            raise NotRecordedError(
-                f"the recording has no reply for stage {request.stage!r} of {work.name!r} as it is asked now; prompts, "
-                "data or code have changed since: run the plan again",
-                usage=Usage(),
-            )
-        with self._tape.calling():
-            return await self._ask(self._model, request, work, asked)
-
-    async def _ask(self, model: ChatModel, request: ChatRequest[ReplyT], work: Work, asked: str) -> ChatReply[ReplyT]:
-        known = {"work": work.name, "stage": request.stage, "asked": asked}
-        try:
+        async def ask() -> Said:
+            assert model is not None  # noqa: S101 - it is not called without
             reply = await model.complete(request)
-        except CredentialError:
-            raise  # ends the run; with another key the call is made again
-        except ModelError as error:
-            usage = error.usage or Usage(calls=1, failed_calls=1, cost=None)
-            work.usage += usage
-            raw = error.raw if isinstance(error, ReplyError) else ""
-            failure = _Failure(kind=type(error).__name__, message=str(error), raw=raw)
-            await self._tape.record(_Line(**known, model=model.name, usage=usage, error=failure))
-            raise
-        work.usage += reply.usage
-        value = reply.value if isinstance(reply.value, str) else reply.value.model_dump(mode="json")
-        await self._tape.record(_Line(**known, model=reply.model, usage=reply.usage, reply=value))
-        return reply
+            value = reply.value if isinstance(reply.value, str) else reply.value.model_dump(mode="json")
+            return Said(reply=value, usage=reply.usage, model=reply.model)
+
+        name = self.name if model is None else model.name
+        asked = _asked(self.name, request)
+        said = await self._tape.once(request.stage, asked, name, None if model is None else ask)
+        value = TypeAdapter(request.reply).validate_json(json.dumps(said.reply))
+        return ChatReply(value=value, usage=said.usage, model=said.model)
 
 
 def _asked(model: str, request: ChatRequest[ReplyT]) -> str:
@@ -224,14 +244,11 @@ def _asked(model: str, request: ChatRequest[ReplyT]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
 
-def _played(line: _Line, request: ChatRequest[ReplyT]) -> ChatReply[ReplyT]:
-    if line.error is not None:
-        kind: type[ModelError] = getattr(prospection.errors, line.error.kind, ModelError)
-        if issubclass(kind, ReplyError):
-            raise kind(line.error.message, raw=line.error.raw, usage=line.usage)
-        raise kind(line.error.message, usage=line.usage)
-    value = TypeAdapter(request.reply).validate_json(json.dumps(line.reply))
-    return ChatReply(value=value, usage=line.usage, model=line.model)
+def _error(failure: _Failure, usage: Usage) -> ModelError:
+    kind: type[ModelError] = getattr(prospection.errors, failure.kind, ModelError)
+    if issubclass(kind, ReplyError):
+        return kind(failure.message, raw=failure.raw, usage=usage)
+    return kind(failure.message, usage=usage)
 
 
 def _read(path: Path) -> Iterator[_Line]:

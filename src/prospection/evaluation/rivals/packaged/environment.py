@@ -24,16 +24,22 @@ class Packaged:
     Attributes:
         requirements: What pip installs.
         size: Megabytes of the environment, about.
+        fact_calls: Calls to a model for each fact when an index is built, about.
+        query_calls: Calls for each search.
     """
 
     requirements: tuple[str, ...]
     size: int
+    fact_calls: float
+    query_calls: int
 
 
 PACKAGED = {
-    "graphrag-3": Packaged(requirements=("graphrag==3.3.0",), size=1300),
-    "mem0-1": Packaged(requirements=("mem0ai==1.0.11", "kuzu==0.11.3", "rank-bm25==0.2.2"), size=245),
-    "mem0-2": Packaged(requirements=("mem0ai==2.2.1",), size=225),
+    "graphrag-3": Packaged(requirements=("graphrag==3.3.0",), size=1300, fact_calls=2.5, query_calls=0),
+    "mem0-1": Packaged(
+        requirements=("mem0ai==1.0.11", "kuzu==0.11.3", "rank-bm25==0.2.2"), size=245, fact_calls=5, query_calls=1
+    ),
+    "mem0-2": Packaged(requirements=("mem0ai==2.2.1",), size=225, fact_calls=1, query_calls=0),
 }
 """By the name under which it is measured. mem0ai 1.0.11 is the last release whose graph memory is open source."""
 

@@ -10,56 +10,42 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Protocol
 
 import anyio
 
 from prospection.evaluation.cases import EvalQuery
 from prospection.evaluation.metrics import BUDGETS
 from prospection.evaluation.recall import Retrieved
-from prospection.evaluation.rivals.packaged.process import RivalProcess
+from prospection.evaluation.rivals.packaged.process import spent
 from prospection.evaluation.rivals.shared import read_memory
 from prospection.protocols import FactStore
 from prospection.types import Usage
 
-__all__ = ["PackagedRival", "RivalEndpoint"]
+__all__ = ["Package", "PackagedRival"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RivalEndpoint:
-    """The OpenAI-compatible endpoint that a package works with.
+class Package(Protocol):
+    """Whoever answers a package's requests: its process, or a recording of it."""
 
-    Attributes:
-        base_url: Serves chat completions and embeddings.
-        chat: Name of the language model there.
-        embedding: Name of the encoder there.
-        dims: Width of its vectors.
-    """
-
-    base_url: str
-    api_key: str
-    chat: str
-    embedding: str
-    dims: int
+    async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See `RivalProcess.ask`."""
+        ...
 
 
 class PackagedRival:
-    """A package over the evaluated store. Indexes stay in the folder and are used again for the same facts."""
+    """A package over the evaluated store. Its indexes stay in a folder, for the next process."""
 
-    def __init__(
-        self, name: str, *, process: RivalProcess, store: FactStore, endpoint: RivalEndpoint, folder: Path
-    ) -> None:
+    def __init__(self, name: str, *, package: Package, store: FactStore, folder: Path) -> None:
         """Build nothing yet.
 
         Args:
-            process: Started; the caller ends it.
-            folder: For indexes.
+            folder: For indexes, absolute.
         """
-        self._name, self._process, self._store, self._endpoint = name, process, store, endpoint
-        self._folder = folder
-        self._opened = False
-        self._built: dict[str, tuple[Path, Usage]] = {}
+        self._name, self._package, self._store, self._folder = name, package, store, folder
+        self._built: dict[str, tuple[str, Usage]] = {}
         self._locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     @property
@@ -76,45 +62,32 @@ class PackagedRival:
         folder, _ = await self._ready(query.user)
         request = {
             "op": "search",
-            "folder": str(folder),
+            "folder": folder,
             "user": query.user,
             "query": query.text,
             "limit": max(BUDGETS),
         }
-        reply = await self._process.ask(request)
+        reply = await self._package.ask(request)
         return Retrieved(
             fids=tuple(dict.fromkeys(reply["ids"])),
             llm_calls=reply["calls"],
-            usage=_usage(reply["calls"]),
+            usage=spent(reply),
             context=reply["context"],
         )
 
-    async def _ready(self, user: str) -> tuple[Path, Usage]:
+    async def _ready(self, user: str) -> tuple[str, Usage]:
         async with self._locks[user]:
             if user not in self._built:
-                if not self._opened:
-                    await self._process.ask({"op": "open", "endpoint": asdict(self._endpoint)})
-                    self._opened = True
                 self._built[user] = await self._build(user)
             return self._built[user]
 
-    async def _build(self, user: str) -> tuple[Path, Usage]:
+    async def _build(self, user: str) -> tuple[str, Usage]:
         memory = await read_memory(self._store, user)
         facts = [
             {"id": fact.fid, "text": fact.info, "at": fact.said_at.isoformat() if fact.said_at else ""}
             for fact in memory.facts
         ]
-        made_of = [self._name, self._endpoint.chat, self._endpoint.embedding, user, facts]
-        digest = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
-        folder = self._folder / self._name / digest
-        done = anyio.Path(f"{folder}.json")
-        if await done.exists():
-            return folder, _usage(json.loads(await done.read_text())["calls"])
-        reply = await self._process.ask({"op": "build", "folder": str(folder), "user": user, "facts": facts})
-        await done.write_text(json.dumps({"user": user, "facts": len(facts), "calls": reply["calls"]}))
-        return folder, _usage(reply["calls"])
-
-
-def _usage(calls: int) -> Usage:
-    """Only calls are known of a package; what they cost is not, unless there were none."""
-    return Usage(calls=calls, cost=None if calls else 0.0)
+        # Data sets may have users of the same name.
+        folder = str(self._folder / hashlib.sha256(json.dumps([user, facts]).encode()).hexdigest()[:16])
+        reply = await self._package.ask({"op": "build", "folder": folder, "user": user, "facts": facts})
+        return folder, spent(reply)

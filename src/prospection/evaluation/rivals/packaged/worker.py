@@ -198,38 +198,55 @@ class GraphRag:
 PACKAGES: dict[str, type[Package]] = {"mem0-1": Mem0, "mem0-2": Mem0Two, "graphrag-3": GraphRag}
 
 
-def count_calls() -> list[int]:
-    """Count chat completions as they leave the process, repeated ones too; the count is the only element."""
-    calls = [0]
+def count_calls() -> dict[str, int]:
+    """Count chat completions as they leave the process, repeated ones too, and the tokens of their replies."""
+    spent = {"calls": 0, "tokens_in": 0, "tokens_out": 0}
     for name in ("httpx", "httpx2"):  # the one or the other, by the version of the openai package
         try:
             module = import_module(name)
         except ImportError:
             continue
-        _count(module, calls)
-    return calls
+        _count(module, spent)
+    return spent
 
 
-def _count(module: Any, calls: list[int]) -> None:  # noqa: ANN401
+def _count(module: Any, spent: dict[str, int]) -> None:  # noqa: ANN401
     send, send_async = module.Client.send, module.AsyncClient.send
 
     def sync(client: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        calls[0] += request.url.path.endswith("/chat/completions")
-        return send(client, request, **options)
+        spent["calls"] += _is_chat(request)
+        response = send(client, request, **options)
+        _add_tokens(spent, request, response)
+        return response
 
     async def asynchronous(client: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        calls[0] += request.url.path.endswith("/chat/completions")
-        return await send_async(client, request, **options)
+        spent["calls"] += _is_chat(request)
+        response = await send_async(client, request, **options)
+        _add_tokens(spent, request, response)
+        return response
 
     module.Client.send, module.AsyncClient.send = sync, asynchronous
 
 
+def _is_chat(request: Any) -> bool:  # noqa: ANN401
+    return bool(request.url.path.endswith("/chat/completions"))
+
+
+def _add_tokens(spent: dict[str, int], request: Any, response: Any) -> None:  # noqa: ANN401
+    # A reply that is streamed, or an error page, has no usage: it counts as a call without tokens.
+    if not (_is_chat(request) and response.is_closed and "json" in response.headers.get("content-type", "")):
+        return
+    usage = response.json().get("usage") or {}
+    spent["tokens_in"] += usage.get("prompt_tokens", 0)
+    spent["tokens_out"] += usage.get("completion_tokens", 0)
+
+
 def serve(name: str, requests: Iterator[Json]) -> Iterator[Json]:
     """Answer requests until there are no more."""
-    calls = count_calls()
+    spent = count_calls()
     package: Package | None = None
     for request in requests:
-        before = calls[0]
+        before = dict(spent)
         try:
             if request["op"] == "open":
                 package = PACKAGES[name](request["endpoint"])
@@ -240,11 +257,14 @@ def serve(name: str, requests: Iterator[Json]) -> Iterator[Json]:
                 package.build(Path(request["folder"]), request["user"], request["facts"])
                 reply = {}
             else:
-                reply = package.search(Path(request["folder"]), request["user"], request["query"], request["limit"])
+                folder = Path(request["folder"])
+                if not folder.is_dir():  # a package would make an empty index there and find nothing
+                    raise RuntimeError("the index is gone; start a new run")
+                reply = package.search(folder, request["user"], request["query"], request["limit"])
+            reply = {"ok": True, **reply}
         except Exception as error:  # noqa: BLE001 - whatever the package raises is the answer to this request
-            yield {"ok": False, "error": f"{type(error).__name__}: {error}", "calls": calls[0] - before}
-        else:
-            yield {"ok": True, **reply, "calls": calls[0] - before}
+            reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        yield reply | {what: count - before[what] for what, count in spent.items()}
 
 
 def main() -> None:
