@@ -11,9 +11,10 @@ from prospection.types import Usage
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["ChatModel", "ChatReply", "ChatRequest", "StreamingChat"]
+__all__ = ["ChatModel", "ChatReply", "ChatRequest", "ReplyT", "StreamingChat"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+"""What a reply has to fit: a pydantic model, or `str` for free text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

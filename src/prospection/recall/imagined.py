@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from prospection.recall.asking import Partial
 from prospection.recall.context import day_in_words
-from prospection.recall.run import Partial, Run
+from prospection.recall.run import Run
 from prospection.types import ProbeKind
 
 __all__ = ["hypothetical_facts", "rewrites"]

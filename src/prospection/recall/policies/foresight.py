@@ -25,7 +25,8 @@ from prospection.recall.foresee import Future, Selection, foresee, select
 from prospection.recall.policies.library import Library
 from prospection.recall.policy import Ranking
 from prospection.recall.pool import falling, interleave_hits
-from prospection.recall.run import Run, Wanted
+from prospection.recall.run import Run
+from prospection.recall.searching import Wanted
 from prospection.recall.signals import Candidates, gate
 from prospection.search.fusion import fuse_scores, standardise
 from prospection.types import Hit, Probe, ScoredFact, Step
