@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from genai_prices import calc_price
@@ -27,15 +27,13 @@ from pydantic_ai.tools import ToolDefinition
 from prospection.errors import ConfigError, ReplyError, TruncatedReplyError
 from prospection.models.attempts import AttemptFailed, Endpoint, Ledger, attempt
 from prospection.models.reply import ReplyFault, parse_reply
-from prospection.protocols import ChatReply, ChatRequest
+from prospection.protocols import ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage, mended_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["COMPATIBLE", "PydanticAIChat", "price"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 COMPATIBLE = "openai-compatible"
 """Name of the provider of endpoints that are known by their URL alone."""

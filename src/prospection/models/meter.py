@@ -11,21 +11,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from prospection.errors import BudgetExceededError, ModelError
 from prospection.models.attempts import gate
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, StreamingChat
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT, StreamingChat
 from prospection.types import Budget, Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["MeteredChat", "remaining"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 @dataclass(slots=True)

@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from prospection.config import CeilingSettings
 from prospection.errors import AllowanceError, ModelError
 from prospection.models.attempts import gate
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, UsageLedger
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT, UsageLedger
 from prospection.types import Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["Allowance", "RationedChat"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 _LEDGER_SECONDS = 5.0
 """How long a cancelled call may take to be written down."""

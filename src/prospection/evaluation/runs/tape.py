@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -31,12 +31,10 @@ from prospection.errors import (
     ReplyError,
 )
 from prospection.evaluation.runs.plan import PlanBudget
-from prospection.protocols import ChatModel, ChatReply, ChatRequest
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage
 
 __all__ = ["Tape", "TapedChat", "Work", "working"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 if TYPE_CHECKING:
     _Key = tuple[str, str, str]
