@@ -89,7 +89,7 @@ class MeteredChat:
         self, request: ChatRequest[ReplyT], ask: Callable[[], Awaitable[ChatReply[ReplyT]]]
     ) -> ChatReply[ReplyT]:
         began = self._clock()
-        own = _UnderWay((len(request.system) + len(request.user)) // 4)
+        own = _UnderWay(request.tokens)
         self._check(own)
         outer = gate.get()
 

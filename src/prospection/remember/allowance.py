@@ -127,7 +127,7 @@ class RationedChat:
             AllowanceError: A ceiling is reached.
             ModelError: As the model inside.
         """
-        prompt = (len(request.system) + len(request.user)) // 4
+        prompt = request.tokens
         accounts = await self._allowance.admit(self._user, self._day, prompt)
         outer = gate.get()
         cost = Usage(calls=1, failed_calls=1, cost=None)  # until more is known

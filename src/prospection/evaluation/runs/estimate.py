@@ -27,8 +27,7 @@ from prospection.evaluation.runs.scored import first_part
 from prospection.evaluation.runs.tape import Tape, TapedChat
 from prospection.library.goals import load_goals
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
-from prospection.recall.context import count_tokens
-from prospection.types import Usage
+from prospection.types import Usage, count_tokens
 
 __all__ = ["Estimate", "Price", "Rehearsal", "price_of", "rehearse"]
 

@@ -16,8 +16,7 @@ from pydantic import BaseModel, Field
 from prospection.evaluation.rivals.questions import Questions
 from prospection.evaluation.rivals.shared import SharedMemory
 from prospection.models.reply import Line
-from prospection.recall.context import count_tokens
-from prospection.types import Fact
+from prospection.types import Fact, count_tokens
 
 __all__ = ["Entity", "KnowledgeGraph", "Relationship", "extract_graph"]
 
