@@ -14,7 +14,7 @@ from prospection.cli.options import (
     memory_options,
     model_options,
     open_memory,
-    print_json,
+    print_value,
     progress_bars,
 )
 
@@ -48,7 +48,6 @@ def consolidate(
     Looks at the facts that came since the last time, with their neighbours. What was merged stays as history. Without
     a language model only repeats of one statement are merged.
     """
-    from prospection.serial import to_json
     from prospection.types import Budget
 
     if undo:
@@ -59,7 +58,7 @@ def consolidate(
             user=user, dry_run=dry_run, order=order, budget=Budget(max_calls=max_calls), progress=progress
         )
     if json_:
-        print_json(to_json(done))
+        print_value(done)
     else:
         _show(done, user)
     if done.partial:
@@ -68,14 +67,12 @@ def consolidate(
 
 
 def _undo(place: Place, user: str, fids: Sequence[str], json_: bool) -> None:
-    from prospection.serial import to_json
-
     released: list[Fact] = []
     with open_memory(place) as memory:
         for fid in fids:
             released += memory.unmerge(fid, user=user)
     if json_:
-        print_json(to_json(tuple(released)))
+        print_value(tuple(released))
     else:
         click.echo("\n".join(f"{fact.fid}  {fact.info}" for fact in released))
         click.echo(f"{len(released)} facts are current again", err=True)

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from prospection.protocols import Progress
+from prospection.serial import to_json
 
 if TYPE_CHECKING:
     from prospection.config import Settings
@@ -30,6 +31,7 @@ __all__ = [
     "path_of",
     "placed",
     "print_json",
+    "print_value",
     "progress_bars",
     "settings_of",
     "settled",
@@ -182,3 +184,8 @@ def progress_bars(*names: str) -> Iterator[tuple[Progress, ...]]:
 def print_json(data: Any) -> None:  # noqa: ANN401 - JSON data
     """Print JSON data to stdout."""
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def print_value(value: object) -> None:
+    """Print a value of the Python API to stdout, as JSON."""
+    print_json(to_json(value))

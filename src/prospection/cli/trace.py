@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json, print_value
 from prospection.types import Trace
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def trace(
             _replay(found, memory.replay(found.id, user=user), json_)
             return
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
     else:
         _show(found)
 
@@ -143,9 +141,7 @@ def _explain(found: Why, json_: bool) -> None:
 
 def _replay(recorded: Trace, found: Replayed, json_: bool) -> None:
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
         return
     from rich.text import Text
 

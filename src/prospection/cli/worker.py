@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prospection.cli.options import Place, as_json, model_options, open_memory, print_json, progress_bars, store_options
+from prospection.cli.options import (
+    Place,
+    as_json,
+    model_options,
+    open_memory,
+    print_value,
+    progress_bars,
+    store_options,
+)
 from prospection.cli.words import spent
 from prospection.types import Failed, Outcome, Queued, Stored, Usage, Work
 
@@ -42,9 +50,7 @@ def worker(place: Place, once: bool, concurrency: int | None, json_: bool) -> No
         except _Terminated:
             work = replace(tally.work, stopped="it was told to stop; what was under way waits again")
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(work))
+        print_value(work)
     else:
         _talk(work)
     if work.failed:
