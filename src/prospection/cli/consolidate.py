@@ -17,6 +17,7 @@ from prospection.cli.options import (
     print_value,
     progress_bars,
 )
+from prospection.config import RememberSettings
 
 if TYPE_CHECKING:
     from prospection.types import Consolidation, Fact
@@ -27,7 +28,9 @@ __all__ = ["consolidate"]
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only show what would be looked at together.")
 @click.option(
-    "--order", type=click.Choice(["published", "improved"]), help="How facts are grouped.  [default: improved]"
+    "--order",
+    type=click.Choice(["published", "improved"]),
+    help=f"How facts are grouped.  [default: {RememberSettings().consolidate_order}]",
 )
 @click.option("--max-calls", metavar="N", type=click.IntRange(min=1), help="Ceiling of calls to the model.")
 @click.option("--undo", metavar="ID", multiple=True, help="Take this merged fact back instead. Repeat for several.")

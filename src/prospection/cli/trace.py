@@ -37,8 +37,7 @@ def trace(
         if trace_id is None and fact is None and not replay:
             _list(memory.traces(user=user, limit=limit), user, json_)
             return
-        latest = memory.traces(user=user, limit=1) if trace_id is None else []
-        found = memory.trace(trace_id, user=user) if trace_id else (latest[0] if latest else None)
+        found = memory.trace(trace_id, user=user)
         if found is None:
             raise click.ClickException(
                 f"{user} has no trace {trace_id!r}; list them with: prospection trace --user {user}"

@@ -22,6 +22,7 @@ from prospection.cli.options import (
     store_options,
 )
 from prospection.cli.words import spent
+from prospection.config import RememberSettings
 from prospection.types import Failed, Outcome, Queued, Stored, Usage, Work
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ __all__ = ["worker"]
 
 @click.command()
 @click.option("--once", is_flag=True, help="End when nothing is left to do.")
-@click.option("--concurrency", type=click.IntRange(1, 256), help="Conversations at a time.  [default: 4]")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 256),
+    help=f"Conversations at a time.  [default: {RememberSettings().concurrency}]",
+)
 @as_json
 @model_options
 @store_options
