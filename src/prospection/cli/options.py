@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -39,7 +39,6 @@ __all__ = [
     "zone_of",
 ]
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
