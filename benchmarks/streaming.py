@@ -34,11 +34,11 @@ from prospection.library.library import GoalLibrary
 from prospection.models.chat import PydanticAIChat
 from prospection.models.local import LocalEncoder
 from prospection.models.open import build_model
-from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest
+from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest, ReplyT
 from prospection.recall.events import FactFound, RecallEvent
 from prospection.recall.policies.foresight import Foresight
 from prospection.recall.retriever import MemoryRetriever
-from prospection.recall.run import ReplyT, Run
+from prospection.recall.run import Run
 from prospection.store.sqlite import SQLiteStore
 
 CHARACTERS = 8

@@ -82,6 +82,7 @@ async def test_recall_without_a_model(memory: AsyncMemory) -> None:
     assert (found.trace.policy, found.usage.calls, found.summary, found.partial) == ("library", 0, None, None)
     assert "[f1] (2025-03-01) My mother has dialysis" in found.context
     assert await memory.trace(found.trace.id, user="ada") == found.trace
+    assert await memory.trace(user="ada") == found.trace
     assert await memory.traces(user="ada") == [found.trace]
 
 

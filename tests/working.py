@@ -12,12 +12,12 @@ from typing import Any, cast
 from zlib import crc32
 
 import anyio
-import numpy as np
 from pydantic import BaseModel
 
 from prospection.errors import ModelError
 from prospection.protocols import ChatReply, ChatRequest, FactStore, Progress, TextRole
 from prospection.types import Calibration, Message, Session, Usage, Vectors
+from remembered import WordEmbedder
 
 __all__ = ["AT", "COST", "NOW", "Clock", "LetterEmbedder", "Parrot", "session", "state_of"]
 
@@ -55,8 +55,8 @@ class Parrot:
         return ChatReply(value=value, usage=COST, model=self.name)
 
 
-class LetterEmbedder:
-    """Another encoder: texts as bags of letters, in 16 dimensions."""
+class LetterEmbedder(WordEmbedder):
+    """Another encoder: texts as bags of letters, in 16 dimensions. It takes its time, as one elsewhere does."""
 
     id = "letters"
     dims = 16
@@ -66,11 +66,10 @@ class LetterEmbedder:
         self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
     ) -> Vectors:
         await anyio.sleep(0.005)
-        rows = np.zeros((len(texts), self.dims), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            np.add.at(row, [ord(letter) % self.dims for letter in text], 1.0)
-        unit: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-        return unit
+        return await super().embed(texts, role=role, progress=progress)
+
+    def counted(self, text: str) -> list[int]:
+        return [ord(letter) for letter in text]
 
 
 class Clock:

@@ -224,7 +224,7 @@ class Memory:
         """See `AsyncMemory.traces`."""
         return self._loop.run(partial(self._memory.traces, user=user, before=before, limit=limit))
 
-    def trace(self, trace_id: str, *, user: str) -> Trace | None:
+    def trace(self, trace_id: str | None = None, *, user: str) -> Trace | None:
         """See `AsyncMemory.trace`."""
         return self._loop.run(partial(self._memory.trace, trace_id, user=user))
 

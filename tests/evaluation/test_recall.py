@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from zlib import crc32
 
-import numpy as np
 import pytest
 
 from prospection.errors import InputError
@@ -18,15 +17,15 @@ from prospection.evaluation.stored import store_dataset
 from prospection.protocols import Progress, TextRole
 from prospection.store.sqlite import SQLiteStore
 from prospection.types import Calibration, Message, Over, SearchProbe, Session, Vectors
+from remembered import WordEmbedder
 
 SAMPLES = Path(__file__).parents[1] / "data" / "evaluation"
 
 
-class Words:
-    """An encoder that counts words: texts are near when they share some."""
+class Words(WordEmbedder):
+    """Counts a word as often as it stands there, and its batches."""
 
     id = "words-64"
-    dims = 64
     calibration = Calibration(noise_mean=0.0, noise_sd=0.1, tau=0.1, tau_o=0.5)
 
     def __init__(self) -> None:
@@ -36,14 +35,12 @@ class Words:
         self, texts: Sequence[str], *, role: TextRole = "passage", progress: Progress | None = None
     ) -> Vectors:
         self.batches.append(len(texts))
-        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[crc32(word.encode()) % self.dims] += 1.0
-            row /= np.linalg.norm(row)
         if progress is not None and texts:
             progress(len(texts), len(texts))
-        return rows
+        return await super().embed(texts, role=role)
+
+    def counted(self, text: str) -> list[int]:
+        return [crc32(word.encode()) for word in text.lower().split()]
 
 
 class Dense:

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prospection.recall.context import count_tokens, fact_line, memory_text, render_context
-from prospection.types import EventTime, Fact, Precision, ScoredFact
+from prospection.recall.context import fact_line, memory_text, render_context
+from prospection.types import EventTime, Fact, Precision, ScoredFact, count_tokens
 
 MARCH = datetime(2025, 3, 1, tzinfo=UTC)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from prospection.config import RememberSettings
 from prospection.errors import EndpointError
 from prospection.models.meter import MeteredChat
 from prospection.protocols import ChatModel
-from prospection.remember.cues import BATCH, backfill_cues, with_telling_cues
+from prospection.remember.cues import BATCH, CueWriting, with_telling_cues
 from prospection.remember.upsert import additions
 from prospection.store.sqlite import SQLiteStore
 from prospection.types import Budget, Candidate, Close, Cue, CueBackfill, FactType
@@ -77,16 +78,14 @@ async def test_facts_without_cues_are_left_as_they_are(store: SQLiteStore) -> No
 async def backfill(
     store: SQLiteStore, model: ChatModel, budget: Budget | None = None, fids: list[str] | None = None
 ) -> CueBackfill:
-    return await backfill_cues(
-        "ada",
+    writing = CueWriting(
+        user="ada",
         store=store,
         embedder=WordEmbedder(),
         model=MeteredChat(model, budget),
-        cues=2,
-        crowd=12,
-        at=AT,
-        fids=fids,
+        settings=RememberSettings(cues_per_fact=2, cue_crowd=12),
     )
+    return await writing.run(at=AT, fids=fids)
 
 
 def written(*lines: tuple[int, list[str]]) -> dict[str, Any]:

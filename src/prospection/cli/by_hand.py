@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.options import Place, as_json, memory_options, open_memory, print_value
 from prospection.types import FactType
 
 if TYPE_CHECKING:
@@ -84,10 +84,8 @@ def _type(kind: str | None) -> FactType | None:
 
 
 def _show(fact: Fact, json_: bool) -> None:
-    from prospection.serial import to_json
-
     if json_:
-        print_json(to_json(fact))
+        print_value(fact)
         return
     notes = ["pinned"] if fact.pinned else []
     if fact.supersedes:

@@ -14,9 +14,10 @@ from prospection.cli.options import (
     memory_options,
     model_options,
     open_memory,
-    print_json,
+    print_value,
     progress_bars,
 )
+from prospection.config import RememberSettings
 
 if TYPE_CHECKING:
     from prospection.types import Consolidation, Fact
@@ -27,7 +28,9 @@ __all__ = ["consolidate"]
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only show what would be looked at together.")
 @click.option(
-    "--order", type=click.Choice(["published", "improved"]), help="How facts are grouped.  [default: improved]"
+    "--order",
+    type=click.Choice(["published", "improved"]),
+    help=f"How facts are grouped.  [default: {RememberSettings().consolidate_order}]",
 )
 @click.option("--max-calls", metavar="N", type=click.IntRange(min=1), help="Ceiling of calls to the model.")
 @click.option("--undo", metavar="ID", multiple=True, help="Take this merged fact back instead. Repeat for several.")
@@ -48,7 +51,6 @@ def consolidate(
     Looks at the facts that came since the last time, with their neighbours. What was merged stays as history. Without
     a language model only repeats of one statement are merged.
     """
-    from prospection.serial import to_json
     from prospection.types import Budget
 
     if undo:
@@ -59,7 +61,7 @@ def consolidate(
             user=user, dry_run=dry_run, order=order, budget=Budget(max_calls=max_calls), progress=progress
         )
     if json_:
-        print_json(to_json(done))
+        print_value(done)
     else:
         _show(done, user)
     if done.partial:
@@ -68,14 +70,12 @@ def consolidate(
 
 
 def _undo(place: Place, user: str, fids: Sequence[str], json_: bool) -> None:
-    from prospection.serial import to_json
-
     released: list[Fact] = []
     with open_memory(place) as memory:
         for fid in fids:
             released += memory.unmerge(fid, user=user)
     if json_:
-        print_json(to_json(tuple(released)))
+        print_value(tuple(released))
     else:
         click.echo("\n".join(f"{fact.fid}  {fact.info}" for fact in released))
         click.echo(f"{len(released)} facts are current again", err=True)

@@ -13,7 +13,7 @@ from prospection.cli.options import (
     memory_options,
     model_options,
     open_memory,
-    print_json,
+    print_value,
     progress_bars,
 )
 
@@ -39,7 +39,6 @@ def backfill(
 
     Twenty facts a call, each call stored at once: end it when you like, and run it again to go on.
     """
-    from prospection.serial import to_json
     from prospection.types import Budget
 
     with open_memory(place) as memory, progress_bars("Looking ahead") as (progress,):
@@ -50,7 +49,7 @@ def backfill(
             progress=progress,
         )
     if json_:
-        print_json(to_json(done))
+        print_value(done)
     else:
         usage = f"{done.usage.calls} calls, {done.usage.tokens_in + done.usage.tokens_out} tokens"
         click.echo(f"{done.facts} facts have cues now, {done.left} still have none; {usage}", err=True)

@@ -15,6 +15,7 @@ from prospection.cli.options import (
     model_options,
     placed,
     print_json,
+    print_value,
     progress_bars,
     settings_of,
 )
@@ -160,7 +161,6 @@ def compare(
     """
     from prospection.evaluation.runs.compare import compare as test
     from prospection.evaluation.runs.compare import corrected, rows_of
-    from prospection.serial import to_json
 
     of_a = rows_of(_folder(run_).rows().values(), a, dataset)
     of_b = rows_of(_folder(against or run_).rows().values(), b, dataset)
@@ -169,7 +169,7 @@ def compare(
         raise click.ClickException(f"{a!r} and {b!r} have no data set in common: {list(of_a)} and {list(of_b)}")
     found = corrected([test(of_a[name], of_b[name], measure=measure, at=at, unit=over) for name in common])
     if json_:
-        print_json(to_json(found))
+        print_value(found)
     else:
         for one in found:
             click.echo(_sentence(one))
@@ -202,10 +202,9 @@ def answers(run_: str, data: Sequence[str], out: str | None) -> None:
 def datasets(json_: bool) -> None:
     """List the data sets that can be loaded: where to get them, on what terms, when a reference counts as found."""
     from prospection.evaluation.datasets.cards import CARDS
-    from prospection.serial import to_json
 
     if json_:
-        print_json(to_json(list(CARDS)))
+        print_value(list(CARDS))
         return
     from rich.console import Group
     from rich.text import Text
@@ -274,10 +273,8 @@ def _say_replay(run_: str, differing: Sequence[str], json_: bool) -> None:
 
 
 def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
-    from prospection.serial import to_json
-
     if json_:
-        print_json(to_json(list(estimates)))
+        print_value(list(estimates))
         return
     from rich import box
     from rich.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from prospection.cli import by_hand
-from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json, print_value
 
 __all__ = ["facts", "forget"]
 
@@ -34,9 +34,7 @@ def facts(
         total = memory.statistics(user=user).get("facts", 0)
     shown = page[:limit]
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(tuple(shown)))
+        print_value(tuple(shown))
     elif shown:
         from prospection.cli.show import console, facts_table
 

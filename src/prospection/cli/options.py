@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from prospection.protocols import Progress
+from prospection.serial import to_json
 
 if TYPE_CHECKING:
     from prospection.config import Settings
@@ -30,6 +31,7 @@ __all__ = [
     "path_of",
     "placed",
     "print_json",
+    "print_value",
     "progress_bars",
     "settings_of",
     "settled",
@@ -37,7 +39,6 @@ __all__ = [
     "zone_of",
 ]
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -182,3 +183,8 @@ def progress_bars(*names: str) -> Iterator[tuple[Progress, ...]]:
 def print_json(data: Any) -> None:  # noqa: ANN401 - JSON data
     """Print JSON data to stdout."""
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def print_value(value: object) -> None:
+    """Print a value of the Python API to stdout, as JSON."""
+    print_json(to_json(value))

@@ -18,7 +18,7 @@ from prospection.cli.options import (
     model_options,
     open_memory,
     placed,
-    print_json,
+    print_value,
     progress_bars,
     settings_of,
 )
@@ -222,9 +222,7 @@ def validate(place: Place, folder: Path, gamma: float, json_: bool) -> None:
 
     found = anyio.run(checked)
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
     else:
         _show(found)
     if found.faults:

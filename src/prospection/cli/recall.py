@@ -15,6 +15,7 @@ from prospection.cli.options import (
     model_options,
     open_memory,
     print_json,
+    print_value,
     settings_of,
 )
 from prospection.types import Budget
@@ -86,9 +87,7 @@ def recall(
             query, user=user, at=instant(at, zone), policy=policy, shadow=shadow, limit=limit, budget=budget
         )
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
     elif context:
         click.echo(found.context)
     else:
@@ -141,9 +140,7 @@ def ask(
             return
         answer = memory.answer(query, user=user, at=when, policy=policy, limit=limit, budget=budget)
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(answer))
+        print_value(answer)
         return
     from rich.text import Text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.options import Place, as_json, memory_options, open_memory, print_value
 from prospection.cli.words import counted
 
 __all__ = ["review"]
@@ -24,9 +24,7 @@ def review(place: Place, user: str, session: str, json_: bool) -> None:
     with open_memory(place) as memory:
         found = memory.review(session, user=user)
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
         return
     for item in found.facts:
         click.echo(f"{_SIGNS[item.change]} {item.fact.fid}  {item.fact.info}")

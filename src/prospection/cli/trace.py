@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json, print_value
 from prospection.types import Trace
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def trace(
         if trace_id is None and fact is None and not replay:
             _list(memory.traces(user=user, limit=limit), user, json_)
             return
-        latest = memory.traces(user=user, limit=1) if trace_id is None else []
-        found = memory.trace(trace_id, user=user) if trace_id else (latest[0] if latest else None)
+        found = memory.trace(trace_id, user=user)
         if found is None:
             raise click.ClickException(
                 f"{user} has no trace {trace_id!r}; list them with: prospection trace --user {user}"
@@ -52,9 +51,7 @@ def trace(
             _replay(found, memory.replay(found.id, user=user), json_)
             return
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
     else:
         _show(found)
 
@@ -143,9 +140,7 @@ def _explain(found: Why, json_: bool) -> None:
 
 def _replay(recorded: Trace, found: Replayed, json_: bool) -> None:
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(found))
+        print_value(found)
         return
     from rich.text import Text
 

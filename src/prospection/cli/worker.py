@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prospection.cli.options import Place, as_json, model_options, open_memory, print_json, progress_bars, store_options
+from prospection.cli.options import (
+    Place,
+    as_json,
+    model_options,
+    open_memory,
+    print_value,
+    progress_bars,
+    store_options,
+)
 from prospection.cli.words import spent
+from prospection.config import RememberSettings
 from prospection.types import Failed, Outcome, Queued, Stored, Usage, Work
 
 if TYPE_CHECKING:
@@ -24,7 +33,11 @@ __all__ = ["worker"]
 
 @click.command()
 @click.option("--once", is_flag=True, help="End when nothing is left to do.")
-@click.option("--concurrency", type=click.IntRange(1, 256), help="Conversations at a time.  [default: 4]")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 256),
+    help=f"Conversations at a time.  [default: {RememberSettings().concurrency}]",
+)
 @as_json
 @model_options
 @store_options
@@ -42,9 +55,7 @@ def worker(place: Place, once: bool, concurrency: int | None, json_: bool) -> No
         except _Terminated:
             work = replace(tally.work, stopped="it was told to stop; what was under way waits again")
     if json_:
-        from prospection.serial import to_json
-
-        print_json(to_json(work))
+        print_value(work)
     else:
         _talk(work)
     if work.failed:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from prospection.config import RecallSettings
 from prospection.errors import NotRecordedError
@@ -21,7 +21,7 @@ from prospection.evaluation.metrics import BUDGETS
 from prospection.evaluation.parameters import with_parameters
 from prospection.evaluation.recall import Retrieved
 from prospection.library.library import GoalLibrary
-from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest, Embedder, FactStore
+from prospection.protocols import EVERYTHING_CURRENT, ChatModel, ChatReply, ChatRequest, Embedder, FactStore, ReplyT
 from prospection.recall.policies import build_policy
 from prospection.recall.policies.foresight import Foresight
 from prospection.recall.policies.pgr import Pgr
@@ -30,12 +30,7 @@ from prospection.recall.retriever import MemoryRetriever
 from prospection.recall.run import Run
 from prospection.types import Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["PolicySystem", "build_system"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 _REPLAYED = {
     "hyde": "recorded imagined facts",

@@ -42,13 +42,9 @@ async def write_archive(memory: AsyncMemory, *, user: str) -> AsyncIterator[str]
     """
     yield _line(_HEAD)
     counts: Counter[str] = Counter()
-    after: Record | None = None
-    while page := await memory.dump(user=user, after=after, limit=_PAGE):
-        for record in page:
-            (kind, data), *more = _fields(record).items()
-            counts[kind] += 1
-            yield _line({kind: data, **dict(more)})
-        after = page[-1]
+    async for record in _records(memory, user):
+        counts[_key(record)[0]] += 1
+        yield _line(_fields(record))
     yield _line({"end": dict(counts)})
 
 
@@ -100,7 +96,7 @@ async def restore_archive(memory: AsyncMemory, file: BinaryIO, *, user: str) -> 
         ConflictError: What the user has is not what the archive holds.
         StoreError: The store failed.
     """
-    held = {key async for key in _held(memory, user)}
+    held = {_key(record) async for record in _records(memory, user)}
     counts: Counter[str] = Counter()
     for record in read_archive(file):
         kind, name = _key(record)
@@ -124,11 +120,11 @@ async def restore_archive(memory: AsyncMemory, file: BinaryIO, *, user: str) -> 
     return counts
 
 
-async def _held(memory: AsyncMemory, user: str) -> AsyncIterator[tuple[str, str]]:
+async def _records(memory: AsyncMemory, user: str) -> AsyncIterator[Record]:
     after: Record | None = None
     while page := await memory.dump(user=user, after=after, limit=_PAGE):
         for record in page:
-            yield _key(record)
+            yield record
         after = page[-1]
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeAlias
 
-from prospection.types import Message, Role, mended_text
+from prospection.types import Message, Role, aware_utc, mended_text
 
-__all__ = ["Conversation", "Importer", "LeftOut", "Opening", "Reading", "Skipped", "spoken"]
+__all__ = ["Conversation", "Importer", "LeftOut", "Opening", "Reading", "Skipped", "local_instant", "spoken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +117,16 @@ def spoken(role: Role, content: str, at: datetime | None = None, name: str | Non
     Exports cut texts in the middle of surrogate pairs; half a character cannot be stored and becomes U+FFFD.
     """
     return Message(role=role, content=mended_text(content), name=name, at=at)
+
+
+def local_instant(stamp: object, form: str, reading: Reading) -> datetime | None:
+    """Return the instant of a time that was written down without a zone; None when it is not of the form.
+
+    Args:
+        form: As for `datetime.strptime`.
+    """
+    try:
+        parsed = datetime.strptime(str(stamp).strip(), form)  # noqa: DTZ007 - the zone follows
+    except ValueError:  # an odd time is no reason to lose what was said
+        return None
+    return aware_utc(parsed.replace(tzinfo=reading.zone))

@@ -49,9 +49,7 @@ def json_values(file: BinaryIO, *, chunk: int = _CHUNK) -> Iterator[JsonValue]:
     """
     window = _Window(file, chunk)
     listed = window.enter_list()
-    while True:
-        if (head := window.head()) in (None, "]"):
-            break
+    while (head := window.head()) not in (None, "]"):
         yield window.take()
     if listed and head is None:
         raise ConversationError(
@@ -95,8 +93,7 @@ class _Window:
             try:
                 data, end = _DECODER.raw_decode(self._text, self._place)
             except json.JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR_THE_END
-                if self._ended or not cut:
+                if self._ended or not self._may_be_cut(error):
                     raise self._broken(error) from error
             except RecursionError as error:
                 raise ConversationError(
@@ -121,9 +118,13 @@ class _Window:
         except UnicodeDecodeError as error:
             raise ConversationError(f"the file is not text in UTF-8 (near byte {self.at}); save it as UTF-8") from error
 
+    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
+        """Tell whether what was read so far ends where the parser failed: more of it may be a value."""
+        return error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR_THE_END
+
     def _broken(self, error: json.JSONDecodeError) -> ConversationError:
         where = self.at + len(self._text[self._place : error.pos].encode("utf-8", "surrogatepass"))
-        if error.pos >= len(self._text) - _NEAR_THE_END or error.msg.startswith("Unterminated string"):
+        if self._may_be_cut(error):
             return ConversationError(
                 f"the file ends in the middle of the value that begins at byte {self.at}: it was cut off; "
                 "export or download it again"

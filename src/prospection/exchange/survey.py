@@ -24,6 +24,9 @@ from prospection.protocols import Progress
 
 __all__ = ["Entry", "Survey", "Wanted", "survey"]
 
+_OPEN_FILES = 64
+"""Files of an export that are open at once while conversations are read again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -82,15 +85,19 @@ class Survey:
         found: list[Found] = []
         with ExitStack() as stack:
             files: dict[int, BinaryIO] = {}
+
+            def opened(number: int) -> BinaryIO:
+                if number not in files:
+                    if len(files) >= _OPEN_FILES:
+                        stack.close()
+                        files.clear()
+                    files[number] = stack.enter_context(self.parts[number][0].open())
+                return files[number]
+
             for entry in self.entries:
-                part, importer, reading = self.parts[entry.part]
+                _, importer, reading = self.parts[entry.part]
                 if piece != (entry.part, entry.start):
-                    if entry.part not in files:
-                        if len(files) >= _OPEN_FILES:
-                            stack.close()
-                            files.clear()
-                        files[entry.part] = stack.enter_context(part.open())
-                    file = files[entry.part]
+                    file = opened(entry.part)
                     file.seek(entry.start)
                     text = file.read(entry.end - entry.start).decode("utf-8-sig")
                     value = text if importer.whole else json.loads(text, strict=False)
@@ -98,9 +105,6 @@ class Survey:
                 conversation = found[entry.place]
                 assert isinstance(conversation, Conversation)  # noqa: S101 - readers are functions of the text
                 yield replace(conversation, at=entry.at)
-
-
-_OPEN_FILES = 64
 
 
 def survey(parts: Sequence[Part], reading: Reading, wanted: Wanted, progress: Progress | None = None) -> Survey:

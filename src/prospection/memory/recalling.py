@@ -144,19 +144,18 @@ class Recalls(Opening):
         """Page through a user's traces, newest first; `before` is the last id seen."""
         return await (await self._open()).store.traces(checked(user), before=before, limit=limit)
 
-    async def trace(self, trace_id: str, *, user: str) -> Trace | None:
-        """Return one trace, or None."""
+    async def trace(self, trace_id: str | None = None, *, user: str) -> Trace | None:
+        """Return one trace, by default the latest; None when there is no such trace."""
+        if trace_id is None:
+            latest = await self.traces(user=user, limit=1)
+            return latest[0] if latest else None
         return await (await self._open()).store.trace(checked(user), trace_id)
 
     async def _recalled(self, call: Callable[[Recalling], Awaitable[T]]) -> T:
         return await self._across(lambda opened: call(opened.recalling))
 
     async def _trace(self, trace_id: str | None, user: str) -> Trace:
-        if trace_id is None:
-            latest = await self.traces(user=user, limit=1)
-            found = latest[0] if latest else None
-        else:
-            found = await self.trace(trace_id, user=user)
+        found = await self.trace(trace_id, user=user)
         if found is None:
             what = f"no trace {trace_id!r}" if trace_id else "no traces"
             raise InputError(f"user {user!r} has {what}; list them with traces(), or recall something first")

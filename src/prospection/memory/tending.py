@@ -145,24 +145,20 @@ class Tends(Opening):
             ConfigError: There is no language model.
             ModelError: The model failed; cues stored before stay.
         """
-        from prospection.remember.cues import backfill_cues
+        from prospection.remember.cues import CueWriting
 
         opened = await self._open()
         model = _metered(opened, user, budget)
         if model is None:
             raise ConfigError("cues are written by a language model; name one, for example model='openai:gpt-4o'")
-        settings = opened.settings.remember
-        return await backfill_cues(
-            checked(user),
+        work = CueWriting(
+            user=checked(user),
             store=opened.store,
             embedder=opened.embedder,
             model=model,
-            cues=settings.cues_per_fact,
-            crowd=settings.cue_crowd,
-            at=now(),
-            fids=fids,
-            progress=progress,
+            settings=opened.settings.remember,
         )
+        return await work.run(at=now(), fids=fids, progress=progress)
 
     async def reembed(self, encoder: str | Embedder, *, progress: Progress | None = None) -> int:
         """Make all vectors of the file anew with another encoder, and use that one from then on. For operators.

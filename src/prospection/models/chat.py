@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal
 
 import anyio
 from genai_prices import calc_price
@@ -27,15 +27,10 @@ from pydantic_ai.tools import ToolDefinition
 from prospection.errors import ConfigError, ReplyError, TruncatedReplyError
 from prospection.models.attempts import AttemptFailed, Endpoint, Ledger, attempt
 from prospection.models.reply import ReplyFault, parse_reply
-from prospection.protocols import ChatReply, ChatRequest
+from prospection.protocols import ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage, mended_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["COMPATIBLE", "PydanticAIChat", "price"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 COMPATIBLE = "openai-compatible"
 """Name of the provider of endpoints that are known by their URL alone."""
@@ -237,16 +232,10 @@ def _text(response: ModelResponse) -> str:
 
     Some endpoints cut texts in the middle of a character; neither a request nor the store takes half of one.
     """
-
-    def texts() -> Iterator[str]:
-        for part in response.parts:
-            if isinstance(part, TextPart):
-                yield part.content
-
     for part in response.parts:
         if isinstance(part, ToolCallPart):
             return mended_text(part.args if isinstance(part.args, str) else part.args_as_json_str())
-    return mended_text("".join(texts()))
+    return mended_text("".join(part.content for part in response.parts if isinstance(part, TextPart)))
 
 
 def _correction(raw: str, fault: ReplyFault, system: str) -> list[ModelMessage]:

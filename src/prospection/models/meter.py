@@ -11,21 +11,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from prospection.errors import BudgetExceededError, ModelError
 from prospection.models.attempts import gate
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, StreamingChat
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT, StreamingChat
 from prospection.types import Budget, Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["MeteredChat", "remaining"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 @dataclass(slots=True)
@@ -95,7 +89,7 @@ class MeteredChat:
         self, request: ChatRequest[ReplyT], ask: Callable[[], Awaitable[ChatReply[ReplyT]]]
     ) -> ChatReply[ReplyT]:
         began = self._clock()
-        own = _UnderWay((len(request.system) + len(request.user)) // 4)
+        own = _UnderWay(request.tokens)
         self._check(own)
         outer = gate.get()
 

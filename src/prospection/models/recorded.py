@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from prospection.errors import ConfigError, NotRecordedError, ReplyError
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, StreamingChat
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT, StreamingChat
 from prospection.serial import from_json, to_json
 from prospection.types import Usage
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = ["RecordedChat", "RecordingChat"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 class _Line(BaseModel):

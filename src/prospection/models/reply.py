@@ -10,15 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, StringConstraints, ValidationError
 from pydantic_core import from_json
 
-__all__ = ["ReplyFault", "parse_partial", "parse_reply"]
+from prospection.protocols import ReplyT
 
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+__all__ = ["Line", "ReplyFault", "parse_partial", "parse_reply"]
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""A text in the shape of a reply that may not be empty; white space around it is dropped."""
 
 # Thinking stands before the reply; the tags may as well be words of a fact. Without its first tag, which some templates
 # swallow, it is only taken for thinking where the last tag ends a line or stands right before JSON: in the middle of a

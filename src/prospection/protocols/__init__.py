@@ -5,7 +5,7 @@ Each protocol has few methods; the contract suites in `tests/contracts` run unch
 
 from __future__ import annotations
 
-from prospection.protocols.chat import ChatModel, ChatReply, ChatRequest, StreamingChat
+from prospection.protocols.chat import ChatModel, ChatReply, ChatRequest, ReplyT, StreamingChat
 from prospection.protocols.encoders import Embedder, Progress, TextRole
 from prospection.protocols.retrieval import Retriever, VectorSource
 from prospection.protocols.store import (
@@ -30,6 +30,7 @@ __all__ = [
     "FactLedger",
     "FactStore",
     "Progress",
+    "ReplyT",
     "Retriever",
     "SessionLog",
     "StreamingChat",

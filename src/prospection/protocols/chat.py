@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
-from prospection.types import Usage
+from prospection.types import CHARACTERS_PER_TOKEN, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["ChatModel", "ChatReply", "ChatRequest", "StreamingChat"]
+__all__ = ["ChatModel", "ChatReply", "ChatRequest", "ReplyT", "StreamingChat"]
 
 ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
+"""What a reply has to fit: a pydantic model, or `str` for free text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,11 @@ class ChatRequest(Generic[ReplyT]):
     user: str
     prompt: str
     reply: type[ReplyT]
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it takes to send: for ceilings, which hold before anybody has counted."""
+        return (len(self.system) + len(self.user)) // CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

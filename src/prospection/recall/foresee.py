@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from prospection.models.reply import Line
 from prospection.recall.context import day_in_words, fact_lines
 from prospection.recall.run import Run
 from prospection.types import Fact, ScoredFact, Step
 
 __all__ = ["Future", "Selection", "foresee", "select"]
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class ImaginedStep(BaseModel):

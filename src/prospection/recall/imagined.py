@@ -7,17 +7,17 @@ written is searched with already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
+from prospection.models.reply import Line
+from prospection.recall.asking import Partial
 from prospection.recall.context import day_in_words
-from prospection.recall.run import Partial, Run
+from prospection.recall.run import Run
 from prospection.types import ProbeKind
 
 __all__ = ["hypothetical_facts", "rewrites"]
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class MadeUpFacts(BaseModel):

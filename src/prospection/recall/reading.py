@@ -7,20 +7,15 @@ its own: meanwhile the model goes on writing, and the next reading sees all of i
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import anyio
 
 from prospection.errors import ProspectionError
 from prospection.models.reply import parse_partial
-from prospection.protocols import ChatReply, ChatRequest, StreamingChat
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from prospection.protocols import ChatReply, ChatRequest, ReplyT, StreamingChat
 
 __all__ = ["read_along"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 async def read_along(

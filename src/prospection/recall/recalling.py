@@ -22,7 +22,7 @@ from prospection.recall.events import Emit
 from prospection.recall.policies import build_policy
 from prospection.recall.recall import recall
 from prospection.recall.replay import Replayed, TraceReplay, policy_of
-from prospection.recall.retriever import MemoryRetriever
+from prospection.recall.retriever import UNLIMITED, MemoryRetriever
 from prospection.recall.run import Run
 from prospection.recall.why import Why, why
 from prospection.types import Answer, Budget, Fact, ProbeHits, Recall, SearchFilter, Trace, aware_utc, whole_text
@@ -31,8 +31,6 @@ __all__ = ["Recalling", "ceilings", "limited", "without_answer"]
 
 KEPT_FOR_THE_ANSWER = 1 / 3
 """Share of tokens, money and seconds that recalling leaves to the answer, beside one call."""
-
-EVERYTHING = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +124,7 @@ class Recalling:
         where = SearchFilter() if fact.valid_until is None else SearchFilter(at=fact.valid_from)
         probes = [search.probe for search in trace.searches]
         retriever = MemoryRetriever(self.store, self.embedder, user=trace.user, where=where)
-        lists = await retriever.retrieve(probes, k=EVERYTHING)
+        lists = await retriever.retrieve(probes, k=UNLIMITED)
         searches = tuple(
             ProbeHits(probe=probe, hits=tuple((hit.fact.fid, hit.similarity, hit.cue) for hit in hits))
             for probe, hits in zip(probes, lists, strict=True)

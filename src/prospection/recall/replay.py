@@ -7,25 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from prospection.config import RecallSettings
 from prospection.errors import BudgetExceededError, ConfigError, NotRecordedError, ReplyError
 from prospection.prompts import load_prompt
-from prospection.protocols import ChatReply, ChatRequest
+from prospection.protocols import ChatReply, ChatRequest, ReplyT
 from prospection.recall.compare import Comparison
 from prospection.recall.policies import build_policy
 from prospection.recall.policy import Policy
 from prospection.types import Recall, StageRecord, Trace, Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["Replayed", "TraceReplay", "policy_of"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from prospection.protocols import Embedder, FactLedger
 from prospection.types import Fact, Hit, Probe, SearchFilter, SearchProbe, Vectors
 
-__all__ = ["MemoryRetriever"]
+__all__ = ["UNLIMITED", "MemoryRetriever"]
+
+UNLIMITED = 1_000_000
+"""A k that no user's memory reaches: all that the probe is compared with."""
 
 
 class MemoryRetriever:

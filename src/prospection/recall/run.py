@@ -1,58 +1,27 @@
-"""One recall in progress: what a policy works with, and the record of what it did.
+"""One recall in progress: what a policy works with.
 
 A policy asks three things of it: `retrieve` (search memory with the probes that `probe` makes), `ask` (a stage of a
-language model) and `imagine` (steps to be remembered in the trace). Everything that passes through is recorded, and
-told to whoever watches; `trace` turns the record into a value. A run never decides anything: that is the policy's part.
+language model) and `imagine` (steps to be remembered in the trace). `Searching` and `Asking` do the work; all that
+passes through is kept by a `Record`, which becomes the trace, and told by a `Telling` to whoever watches. A run never
+decides anything: that is the policy's part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from prospection.errors import ConfigError, ModelError
 from prospection.library.library import GoalLibrary
-from prospection.prompts import load_prompt
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, Embedder, Retriever, StreamingChat, VectorSource
-from prospection.recall.events import Emit, FactChosen, FactFound, ProbeSearched, StepImagined
-from prospection.recall.reading import read_along
-from prospection.serial import to_json
-from prospection.types import (
-    Budget,
-    Fact,
-    Hit,
-    Over,
-    Probe,
-    ProbeHits,
-    ProbeKind,
-    ScoredFact,
-    StageRecord,
-    Step,
-    Trace,
-    Usage,
-    Vectors,
-)
+from prospection.protocols import ChatModel, Embedder, ReplyT, Retriever
+from prospection.recall.asking import Asking, Partial
+from prospection.recall.events import Emit
+from prospection.recall.record import Record
+from prospection.recall.searching import Searching, Wanted
+from prospection.recall.telling import Telling
+from prospection.types import Budget, Fact, Hit, Over, Probe, ProbeKind, ScoredFact, Step, Trace, Usage, Vectors
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-__all__ = ["Partial", "Run", "Wanted"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
-
-RECORDED_HITS = 100
-"""Hits of one probe that a trace keeps."""
-
-ANNOUNCED_HITS = 5
-"""Hits of one probe that are news: a wide pool takes in most of a memory, which nobody wants to watch."""
-
-Wanted = tuple[str, ProbeKind, Over, str | None]
-"""A probe to be: text, kind, what it is compared with, and the step it comes from."""
-
-Partial = Callable[[Mapping[str, Any]], Awaitable[None]]
-"""Takes what can be read of a reply that is still being written."""
+__all__ = ["Run"]
 
 
 class Run:
@@ -62,6 +31,7 @@ class Run:
         at: The instant that the request is made at.
         calibration: What the encoder's cosines mean.
         library: The packaged goals, for policies that imagine with them.
+        has_model: Whether `ask` can be answered at all.
         round: 0 in the first phase, then 1, 2, ...; stamped on everything recorded.
         augmented: The request as disambiguated by the augmentation.
         foreign: The memory is somebody else's. Then a short list of hits need not be all that it holds, its scores
@@ -91,45 +61,26 @@ class Run:
         self.library = library
         self.round = 0
         self.augmented: str | None = None
-        self.usage = Usage()
-        self._id, self._user, self._query, self._embedder = id, user, query, embedder
-        self._retriever = retriever
-        self._model = model
-        self._started = monotonic()
-        self._probes = 0
-        self._steps: list[Step] = []
-        self._searches: list[ProbeHits] = []
-        self._stages: list[StageRecord] = []
-        self._facts: dict[str, str] = {}
-        self._notes: list[str] = []
-        self._emit = emit
-        self._announced: set[str] = set()
-        self._early: dict[Wanted, Probe] = {}
-        self._brought: dict[tuple[str, int, float], list[Hit]] = {}
+        self.has_model = model is not None
+        self._record = Record(id=id, user=user, query=query, at=at, encoder=embedder.id)
+        self._telling = Telling(emit, tau=None if foreign else embedder.calibration.tau)
+        self._asking = Asking(model, subject=f"{user}: {query}", watched=self._telling.watched, record=self._record)
+        self._searching = Searching(retriever, embedder, foreign=foreign, tell=self._telling.searched)
 
     @property
-    def has_model(self) -> bool:
-        """Whether `ask` can be answered at all."""
-        return self._model is not None
+    def usage(self) -> Usage:
+        """What all stages so far have cost."""
+        return self._record.usage
 
     def probe(
         self, text: str, kind: ProbeKind, *, over: Over = "facts", step: str | None = None, weight: float = 1.0
     ) -> Probe:
         """Return a probe of this round with an id of its own, or the one that `search_early` already searched with."""
-        if (early := self._early.pop((text, kind, over, step), None)) is not None:
-            return early
-        self._probes += 1
-        return Probe(
-            pid=f"p{self._probes - 1}", text=text, kind=kind, over=over, step=step, round=self.round, weight=weight
-        )
+        return self._searching.probe((text, kind, over, step), round_=self.round, weight=weight)
 
     async def retrieve(self, probes: Sequence[Probe], *, k: int, min_similarity: float = -1.0) -> list[list[Hit]]:
         """Search memory with all probes at once; see `Retriever.retrieve`. What was searched early is ready."""
-        missing = [probe for probe in probes if (probe.pid, k, min_similarity) not in self._brought]
-        found = dict(zip(missing, await self._search(missing, k, min_similarity), strict=True)) if missing else {}
-        lists = [
-            found[probe] if probe in found else self._brought.pop((probe.pid, k, min_similarity)) for probe in probes
-        ]
+        lists = await self._searching.retrieve(probes, k=k, min_similarity=min_similarity)
         for probe, hits in zip(probes, lists, strict=True):
             self.found(probe, hits, k=k, min_similarity=min_similarity)
         return lists
@@ -142,23 +93,7 @@ class Run:
         Args:
             wanted: What the probes will be; those that were searched early before are passed over.
         """
-        new = [key for key in dict.fromkeys(wanted) if key not in self._early]
-        probes = [self.probe(text, kind, over=over, step=step) for text, kind, over, step in new]
-        if not probes:
-            return
-        for probe, hits in zip(probes, await self._search(probes, k, min_similarity), strict=True):
-            self._early[probe.text, probe.kind, probe.over, probe.step] = probe
-            self._brought[probe.pid, k, min_similarity] = hits
-
-    async def _search(self, probes: Sequence[Probe], k: int, min_similarity: float) -> list[list[Hit]]:
-        if self.foreign and min_similarity > -1.0:
-            lists = await self._retriever.retrieve(probes, k=k)
-            lists = await self._near([probe.text for probe in probes], lists, min_similarity)
-        else:
-            lists = await self._retriever.retrieve(probes, k=k, min_similarity=min_similarity)
-        for probe, hits in zip(probes, lists, strict=True):
-            self._announce(probe, hits)
-        return lists
+        await self._searching.ahead(wanted, round_=self.round, k=k, min_similarity=min_similarity)
 
     def exhausted(self, hits: Sequence[Hit], k: int) -> bool:
         """Return whether the answer to a probe without a threshold, asked for `k` hits, is all that memory holds."""
@@ -169,26 +104,19 @@ class Run:
 
         Over a foreign memory, whose scores mean what only its owner knows, the cosine is this run's encoder's.
         """
-        if self.foreign:
-            return (await self._near([text], [hits], min_similarity))[0]
-        return [hit for hit in hits if hit.similarity >= min_similarity]
+        return await self._searching.near(text, hits, min_similarity)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, d) float32 unit rows of texts to search with."""
-        return await self._embedder.embed(texts, role="query")
+        return await self._searching.embed(texts)
 
     async def vectors(self, facts: Sequence[Fact]) -> Vectors:
         """Return (n, d) float32 unit rows of facts: the memory's own where it shows them, else embedded anew."""
-        if isinstance(self._retriever, VectorSource) and not self.foreign:
-            return await self._retriever.vectors(facts)
-        return await self._embedder.embed([fact.info for fact in facts])
+        return await self._searching.vectors(facts)
 
     def found(self, probe: Probe, hits: Sequence[Hit], *, k: int | None = None, min_similarity: float = -1.0) -> None:
-        """Record what a probe reached; of a long list the first `RECORDED_HITS`."""
-        kept = hits[:RECORDED_HITS]
-        reached = tuple((hit.fact.fid, hit.similarity, hit.cue) for hit in kept)
-        self._searches.append(ProbeHits(probe=probe, hits=reached, k=k, min_similarity=min_similarity))
-        self._facts.update((hit.fact.fid, hit.fact.info) for hit in kept)
+        """Record what a probe reached."""
+        self._record.found(probe, hits, k=k, min_similarity=min_similarity)
 
     async def ask(
         self,
@@ -210,70 +138,24 @@ class Run:
             ConfigError: There is no language model.
             ModelError: No usable reply came; the failed call is recorded and counted all the same.
         """
-        if self._model is None:
-            raise ConfigError(
-                f"stage {stage!r} needs a language model; name one, for example model='openai:gpt-4o', "
-                "or use a policy that needs none: 'library', 'hybrid' or 'direct'"
-            )
-        prompt = load_prompt(stage)
-        request = ChatRequest(
-            stage=stage,
-            subject=f"{self._user}: {self._query}" + (f" ({part})" if part else ""),
-            system=prompt.system,
-            user=prompt.render(inputs),
-            prompt=prompt.hash,
-            reply=reply,
-        )
-        try:
-            answer = await self._reply(self._model, request, partial)
-        except ModelError as error:
-            self._record(stage, self._model.name, prompt.hash, inputs, None, error.usage or Usage(), str(error))
-            raise
-        output = answer.value if isinstance(answer.value, str) else to_json(answer.value)
-        self._record(stage, answer.model, prompt.hash, inputs, output, answer.usage, None)
-        return answer.value
-
-    async def _reply(
-        self, model: ChatModel, request: ChatRequest[ReplyT], partial: Partial | None
-    ) -> ChatReply[ReplyT]:
-        if partial is None or self._emit is None or not isinstance(model, StreamingChat):
-            return await model.complete(request)
-        return await read_along(model, request, partial)
+        return await self._asking.ask(stage, reply, inputs, round_=self.round, part=part, partial=partial)
 
     def imagine(self, steps: Sequence[Step]) -> None:
         """Record imagined steps."""
-        self._steps.extend(steps)
-        self.tell_steps(steps)
+        self._record.imagined(steps)
+        self._telling.imagined(steps)
 
     def tell_steps(self, steps: Sequence[Step]) -> None:
         """Tell those who watch about steps, each once."""
-        for step in steps:
-            if self._emit is not None and step.sid not in self._announced:
-                self._announced.add(step.sid)
-                self._emit(StepImagined(step=step))
+        self._telling.imagined(steps)
 
     def tell_chosen(self, facts: Sequence[ScoredFact]) -> None:
         """Tell those who watch about chosen facts, each once."""
-        for fact in facts:
-            if self._emit is not None and f"chosen {fact.fid}" not in self._announced:
-                self._announced.add(f"chosen {fact.fid}")
-                self._emit(FactChosen(fact=fact))
-
-    def _announce(self, probe: Probe, hits: Sequence[Hit]) -> None:
-        if self._emit is None:
-            return
-        self._emit(ProbeSearched(probe=probe, found=len(hits)))
-        for hit in hits[:ANNOUNCED_HITS]:
-            new = f"found {hit.fact.fid}" not in self._announced
-            # Over text there is no cosine, and over a foreign memory nobody knows what its scores mean.
-            if new and (probe.over == "text" or self.foreign or hit.similarity >= self.calibration.tau):
-                self._announced.add(f"found {hit.fact.fid}")
-                self._emit(FactFound(fact=ScoredFact(fact=hit.fact, score=hit.similarity), probe=probe))
+        self._telling.chosen(facts)
 
     def note(self, sentence: str) -> None:
         """Record what a reader of the trace should know."""
-        if sentence not in self._notes:
-            self._notes.append(sentence)
+        self._record.note(sentence)
 
     def trace(
         self,
@@ -284,59 +166,6 @@ class Run:
         summary: str | None,
     ) -> Trace:
         """Return the record as a value."""
-        self._facts.update((item.fid, item.info) for item in returned)
-        return Trace(
-            id=self._id,
-            user=self._user,
-            query=self._query,
-            policy=policy,
-            at=self.at,
-            encoder=self._embedder.id,
-            parameters=parameters,
-            augmented=self.augmented,
-            steps=tuple(self._steps),
-            searches=tuple(self._searches),
-            stages=tuple(self._stages),
-            facts=dict(self._facts),
-            returned=tuple((item.fid, item.score) for item in returned),
-            summary=summary,
-            notes=tuple(self._notes),
-            usage=self.usage,
-            seconds=monotonic() - self._started,
-        )
-
-    async def _near(
-        self, texts: Sequence[str], lists: Sequence[Sequence[Hit]], min_similarity: float
-    ) -> list[list[Hit]]:
-        infos = list(dict.fromkeys(hit.fact.info for hits in lists for hit in hits))
-        if not infos:
-            return [[] for _ in lists]
-        rows = dict(zip(infos, await self._embedder.embed(infos), strict=True))
-        return [
-            [hit for hit in hits if float(rows[hit.fact.info] @ row) >= min_similarity]
-            for row, hits in zip(await self.embed(texts), lists, strict=True)
-        ]
-
-    def _record(
-        self,
-        stage: str,
-        model: str,
-        prompt: str,
-        inputs: Mapping[str, str],
-        output: Any,  # noqa: ANN401 - JSON data
-        usage: Usage,
-        error: str | None,
-    ) -> None:
-        self.usage += usage
-        self._stages.append(
-            StageRecord(
-                stage=stage,
-                round=self.round,
-                model=model,
-                prompt=prompt,
-                inputs=dict(inputs),
-                output=output,
-                usage=usage,
-                error=error,
-            )
+        return self._record.trace(
+            policy=policy, parameters=parameters, augmented=self.augmented, returned=returned, summary=summary
         )

@@ -7,17 +7,16 @@ those of the paper, section 3.3: augment (P_A), simulate (P_sim), refine (P_ref)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Protocol
+from typing import Protocol
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
+from prospection.models.reply import Line
 from prospection.recall.context import day_in_words, fact_lines
 from prospection.recall.run import Run
 from prospection.types import ScoredFact, Step
 
 __all__ = ["Branch", "Chain", "Horizon", "Shape", "Tree", "augment", "refine", "simulate", "summarise"]
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Augmented(BaseModel):

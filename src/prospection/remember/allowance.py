@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from prospection.config import CeilingSettings
 from prospection.errors import AllowanceError, ModelError
 from prospection.models.attempts import gate
-from prospection.protocols import ChatModel, ChatReply, ChatRequest, UsageLedger
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT, UsageLedger
 from prospection.types import Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["Allowance", "RationedChat"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 _LEDGER_SECONDS = 5.0
 """How long a cancelled call may take to be written down."""
@@ -133,7 +127,7 @@ class RationedChat:
             AllowanceError: A ceiling is reached.
             ModelError: As the model inside.
         """
-        prompt = (len(request.system) + len(request.user)) // 4
+        prompt = request.tokens
         accounts = await self._allowance.admit(self._user, self._day, prompt)
         outer = gate.get()
         cost = Usage(calls=1, failed_calls=1, cost=None)  # until more is known

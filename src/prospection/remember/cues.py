@@ -9,12 +9,14 @@ can end at any point and go on later.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 from pydantic import BaseModel, Field
 
+from prospection.config import RememberSettings
 from prospection.errors import BudgetExceededError, ConflictError
 from prospection.models.meter import MeteredChat
 from prospection.prompts import load_prompt
@@ -22,7 +24,7 @@ from prospection.protocols import ChatRequest, Embedder, FactLedger, Progress
 from prospection.remember.replies import plain_cues
 from prospection.types import Add, Candidate, Cue, CueBackfill, Fact, FactType, Recue, SearchProbe
 
-__all__ = ["BATCH", "CuedFact", "Cues", "backfill_cues", "read_facts", "with_telling_cues"]
+__all__ = ["BATCH", "CueWriting", "CuedFact", "Cues", "read_facts", "with_telling_cues"]
 
 STAGE = "cues"
 BATCH = 20
@@ -89,91 +91,85 @@ async def read_facts(store: FactLedger, user: str) -> list[Fact]:
     return found
 
 
-async def backfill_cues(
-    user: str,
-    *,
-    store: FactLedger,
-    embedder: Embedder,
-    model: MeteredChat,
-    cues: int,
-    crowd: int,
-    at: datetime,
-    fids: Sequence[str] | None = None,
-    progress: Progress | None = None,
-) -> CueBackfill:
-    """Write cues for the current facts that have none, or anew for the facts named.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CueWriting:
+    """Writes the cues of one user's facts.
 
-    What is stored stays when it ends early, at a ceiling or by an error; the next run goes on with what is left.
-
-    Args:
+    Attributes:
         model: With the budget in force; at a ceiling the result says so.
-        cues: How many for each fact.
-        crowd: As for `with_telling_cues`.
-        at: Now.
-        fids: Rewrite the cues of these.
-        progress: Called with the facts dealt with and in all.
-
-    Raises:
-        ModelError: The model or the encoder failed.
-        StoreError: The store failed.
+        settings: Cues for each fact, and how many make a crowd.
     """
-    facts = await read_facts(store, user)
-    wanted = [fact for fact in facts if (not fact.cues if fids is None else fact.fid in set(fids))]
-    done = 0
-    partial = None
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
-        if progress:
-            progress(start, len(wanted))
-        try:
-            reply = await model.complete(_request(batch, cues))
-        except BudgetExceededError as error:
-            partial = str(error)
-            break
-        found = {line.fact: plain_cues(line.cues, cues) for line in reply.value.facts}
-        pairs = [(fact, found.get(number, ())) for number, fact in enumerate(batch, start=1)]
-        done += await _store_cues(user, [pair for pair in pairs if pair[1]], store, embedder, crowd=crowd, at=at)
-    if progress:
-        progress(len(wanted), len(wanted))
-    return CueBackfill(facts=done, left=len(wanted) - done, usage=model.usage, partial=partial)
 
+    user: str
+    store: FactLedger
+    embedder: Embedder
+    model: MeteredChat
+    settings: RememberSettings
 
-async def _store_cues(
-    user: str,
-    pairs: Sequence[tuple[Fact, tuple[Cue, ...]]],
-    store: FactLedger,
-    embedder: Embedder,
-    *,
-    crowd: int,
-    at: datetime,
-) -> int:
-    if not pairs:
-        return 0
-    texts = [cue.text for _, cues in pairs for cue in cues]
-    vectors = await embedder.embed(texts, role="passage")
-    own = await store.vectors(user, [fact.fid for fact, _ in pairs])
-    adds: list[Add] = []
-    row = 0
-    for place, (fact, cues) in enumerate(pairs):
-        candidate = Candidate(info=fact.info, type=fact.type or FactType.EVENT, cues=cues)
-        adds.append(Add(candidate=candidate, vector=own[place], cue_vectors=vectors[row : row + len(cues)]))
-        row += len(cues)
-    telling = await with_telling_cues(user, adds, store, embedder, crowd=crowd)
-    stored = 0
-    edits = [
-        Recue(fid=fact.fid, cues=add.candidate.cues, cue_vectors=add.cue_vectors)
-        for (fact, _), add in zip(pairs, telling, strict=True)
-        if add.candidate.cues
-    ]
-    try:
-        stored = len(await store.edit_facts(user, edits, at=at))
-    except ConflictError:  # somebody replaced one of them meanwhile; the others get theirs one by one
-        for edit in edits:
+    async def run(
+        self, *, at: datetime, fids: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> CueBackfill:
+        """Write cues for the current facts that have none, or anew for the facts named.
+
+        What is stored stays when it ends early, at a ceiling or by an error; the next run goes on with what is left.
+
+        Args:
+            at: Now.
+            fids: Rewrite the cues of these.
+            progress: Called with the facts dealt with and in all.
+
+        Raises:
+            ModelError: The model or the encoder failed.
+            StoreError: The store failed.
+        """
+        facts = await read_facts(self.store, self.user)
+        wanted = [fact for fact in facts if (not fact.cues if fids is None else fact.fid in set(fids))]
+        most = self.settings.cues_per_fact
+        done = 0
+        partial = None
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            if progress:
+                progress(start, len(wanted))
             try:
-                stored += len(await store.edit_facts(user, [edit], at=at))
-            except ConflictError:
-                continue
-    return stored
+                reply = await self.model.complete(_request(batch, most))
+            except BudgetExceededError as error:
+                partial = str(error)
+                break
+            found = {line.fact: plain_cues(line.cues, most) for line in reply.value.facts}
+            pairs = [(fact, found.get(number, ())) for number, fact in enumerate(batch, start=1)]
+            done += await self._store([pair for pair in pairs if pair[1]], at)
+        if progress:
+            progress(len(wanted), len(wanted))
+        return CueBackfill(facts=done, left=len(wanted) - done, usage=self.model.usage, partial=partial)
+
+    async def _store(self, pairs: Sequence[tuple[Fact, tuple[Cue, ...]]], at: datetime) -> int:
+        """Store the cues that tell something, and return how many facts have some now."""
+        if not pairs:
+            return 0
+        texts = [cue.text for _, cues in pairs for cue in cues]
+        vectors = await self.embedder.embed(texts, role="passage")
+        own = await self.store.vectors(self.user, [fact.fid for fact, _ in pairs])
+        adds: list[Add] = []
+        row = 0
+        for place, (fact, cues) in enumerate(pairs):
+            candidate = Candidate(info=fact.info, type=fact.type or FactType.EVENT, cues=cues)
+            adds.append(Add(candidate=candidate, vector=own[place], cue_vectors=vectors[row : row + len(cues)]))
+            row += len(cues)
+        telling = await with_telling_cues(self.user, adds, self.store, self.embedder, crowd=self.settings.cue_crowd)
+        edits = [
+            Recue(fid=fact.fid, cues=add.candidate.cues, cue_vectors=add.cue_vectors)
+            for (fact, _), add in zip(pairs, telling, strict=True)
+            if add.candidate.cues
+        ]
+        try:
+            return len(await self.store.edit_facts(self.user, edits, at=at))
+        except ConflictError:  # somebody replaced one of them meanwhile; the others get theirs one by one
+            stored = 0
+            for edit in edits:
+                with suppress(ConflictError):
+                    stored += len(await self.store.edit_facts(self.user, [edit], at=at))
+            return stored
 
 
 def _request(batch: Sequence[Fact], cues: int) -> ChatRequest[Cues]:

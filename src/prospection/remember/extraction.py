@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field, StringConstraints, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from prospection.errors import TruncatedReplyError
+from prospection.models.reply import Line
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest
 from prospection.remember.event_times import interval
@@ -31,8 +31,6 @@ _HALVINGS = 3
 
 _SENTENCE = 4
 """Fewer words than this can stand in anybody's message."""
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class ExtractedTime(BaseModel):

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prospection.types import Message
+from prospection.types import CHARACTERS_PER_TOKEN, Message
 
 __all__ = ["Part", "Piece", "cut_into_parts", "halves"]
 
-CHARS_PER_TOKEN = 4
 _CONTEXT_CHARS = 2000
 _SMALLEST = 400
 """Pieces of fewer characters are not cut further."""
@@ -52,7 +51,7 @@ def cut_into_parts(messages: Sequence[Message], start: int, max_tokens: int) -> 
     Messages before `start` appear as context only. A message that is too long for a part is cut at a line or a word.
     `[]` when nothing is left to extract.
     """
-    size = max_tokens * CHARS_PER_TOKEN
+    size = max_tokens * CHARACTERS_PER_TOKEN
     spoken = [
         Piece(place=place, speaker=_speaker(message), text=message.content)
         for place, message in enumerate(messages)

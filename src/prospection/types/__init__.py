@@ -47,12 +47,13 @@ from prospection.types.searching import (
     SearchProbe,
     Step,
 )
-from prospection.types.texts import mended_text, whole_text
+from prospection.types.texts import CHARACTERS_PER_TOKEN, count_tokens, mended_text, whole_text
 from prospection.types.times import aware_utc
 from prospection.types.usage import Budget, Usage
 
 __all__ = [
     "BY_HAND",
+    "CHARACTERS_PER_TOKEN",
     "Add",
     "Answer",
     "Budget",
@@ -111,6 +112,7 @@ __all__ = [
     "Vectors",
     "Work",
     "aware_utc",
+    "count_tokens",
     "mended_text",
     "whole_text",
 ]

@@ -1,10 +1,18 @@
-"""Texts that can be stored, embedded and sent."""
+"""Texts that can be stored, embedded and sent, and how much of a model's window they take."""
 
 from __future__ import annotations
 
 from prospection.errors import InputError
 
-__all__ = ["mended_text", "whole_text"]
+__all__ = ["CHARACTERS_PER_TOKEN", "count_tokens", "mended_text", "whole_text"]
+
+CHARACTERS_PER_TOKEN = 4
+"""An estimate, for budgets only: no tokenizer is known for every model."""
+
+
+def count_tokens(text: str) -> int:
+    """Estimate the tokens of a text, rounded up."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def mended_text(text: str) -> str:

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from prospection.errors import ModelError
 from prospection.prompts import load_prompt
-from prospection.protocols import ChatModel, ChatRequest
+from prospection.protocols import ChatModel, ChatRequest, ReplyT
 from prospection.types import Usage
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 __all__ = ["Questions"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 AT_ONCE = 8
 

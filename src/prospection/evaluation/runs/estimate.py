@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -28,16 +28,10 @@ from prospection.evaluation.runs.rows import IndexRow, Row
 from prospection.evaluation.runs.scored import first_part
 from prospection.evaluation.runs.tape import Tape, TapedChat
 from prospection.library.goals import load_goals
-from prospection.protocols import ChatModel, ChatReply, ChatRequest
-from prospection.recall.context import count_tokens
-from prospection.types import Usage
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
+from prospection.types import Usage, count_tokens
 
 __all__ = ["Estimate", "Price", "Rehearsal", "price_of", "rehearse"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 LONG_TEXT = 8
 """Sentences in a free text."""

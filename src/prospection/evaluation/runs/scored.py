@@ -11,8 +11,8 @@ from prospection.evaluation.recall import Retrieved
 from prospection.evaluation.runs.rows import Row
 from prospection.evaluation.stored import StoredDataset, store_dataset
 from prospection.protocols import Embedder, FactStore, Progress
-from prospection.recall.context import count_tokens, fact_tokens
-from prospection.types import Fact, Usage
+from prospection.recall.context import fact_tokens
+from prospection.types import Fact, Usage, count_tokens
 
 __all__ = ["Scored", "first_part"]
 

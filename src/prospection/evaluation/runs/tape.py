@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -32,12 +32,10 @@ from prospection.errors import (
     ReplyError,
 )
 from prospection.evaluation.runs.plan import PlanBudget
-from prospection.protocols import ChatModel, ChatReply, ChatRequest
+from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage
 
 __all__ = ["Said", "Tape", "TapedChat", "Work", "working"]
-
-ReplyT = TypeVar("ReplyT", bound="BaseModel | str")
 
 if TYPE_CHECKING:
     _Key = tuple[str, str, str]

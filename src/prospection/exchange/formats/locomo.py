@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
-from prospection.exchange.conversations import Conversation, Found, Importer, LeftOut, Opening, Reading, Skipped, spoken
-from prospection.types import Message, Role, aware_utc
+from prospection.exchange.conversations import (
+    Conversation,
+    Found,
+    Importer,
+    LeftOut,
+    Opening,
+    Reading,
+    Skipped,
+    local_instant,
+    spoken,
+)
+from prospection.types import Message, Role
 
 __all__ = ["IMPORTER"]
 
 _SESSION = re.compile(r"session_(\d+)")
+_DATE = "%I:%M %p on %d %B, %Y"
 
 
 def _claims(opening: Opening) -> bool:
@@ -43,7 +53,7 @@ def _read(sample: Any, reading: Reading) -> Iterator[Found]:  # noqa: ANN401 - J
         if messages:
             yield Conversation(
                 id=name,
-                at=_instant(conversation.get(f"session_{number}_date_time"), reading),
+                at=local_instant(conversation.get(f"session_{number}_date_time"), _DATE, reading),
                 messages=tuple(messages),
                 left_out=left_out.counts(),
                 person=person,
@@ -63,14 +73,6 @@ def _spoken(turn: Any, person: str, left_out: LeftOut) -> Iterator[Message]:  # 
     if isinstance(text, str) and text.strip():
         role: Role = "user" if speaker == person else "assistant"
         yield spoken(role, text, name=speaker)
-
-
-def _instant(stamp: object, reading: Reading) -> datetime | None:
-    try:
-        parsed = datetime.strptime(str(stamp).strip(), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 - the zone follows
-    except ValueError:
-        return None
-    return aware_utc(parsed.replace(tzinfo=reading.zone))
 
 
 IMPORTER = Importer(name="locomo", title="LoCoMo", claims=_claims, read=_read)

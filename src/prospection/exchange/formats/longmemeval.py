@@ -6,16 +6,25 @@ Each question's haystack is a memory of its own, named by its `question_id`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
 from prospection.errors import InputError
-from prospection.exchange.conversations import Conversation, Found, Importer, Opening, Reading, Skipped, spoken
+from prospection.exchange.conversations import (
+    Conversation,
+    Found,
+    Importer,
+    Opening,
+    Reading,
+    Skipped,
+    local_instant,
+    spoken,
+)
 from prospection.remember.conversation import parse_messages
-from prospection.types import aware_utc
 
 __all__ = ["IMPORTER"]
+
+_DATE = "%Y/%m/%d (%a) %H:%M"
 
 
 def _claims(opening: Opening) -> bool:
@@ -41,18 +50,10 @@ def _read(question: Any, reading: Reading) -> Iterator[Found]:  # noqa: ANN401 -
         else:
             yield Conversation(
                 id=called,
-                at=_instant(date, reading),
+                at=local_instant(date, _DATE, reading),
                 messages=tuple(spoken(message.role, message.content) for message in messages),
                 person=person,
             )
-
-
-def _instant(stamp: object, reading: Reading) -> datetime | None:
-    try:
-        parsed = datetime.strptime(str(stamp).strip(), "%Y/%m/%d (%a) %H:%M")  # noqa: DTZ007 - the zone follows
-    except ValueError:
-        return None
-    return aware_utc(parsed.replace(tzinfo=reading.zone))
 
 
 IMPORTER = Importer(name="longmemeval", title="LongMemEval", claims=_claims, read=_read)

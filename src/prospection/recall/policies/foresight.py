@@ -25,10 +25,11 @@ from prospection.recall.foresee import Future, Selection, foresee, select
 from prospection.recall.policies.library import Library
 from prospection.recall.policy import Ranking
 from prospection.recall.pool import falling, interleave_hits
-from prospection.recall.run import Run, Wanted
+from prospection.recall.run import Run
+from prospection.recall.searching import Wanted
 from prospection.recall.signals import Candidates, gate
 from prospection.search.fusion import fuse_scores, standardise
-from prospection.types import Hit, Probe, ScoredFact, Step
+from prospection.types import Hit, Probe, ScoredFact, Step, Vectors
 
 __all__ = ["Foresight"]
 
@@ -129,38 +130,29 @@ class Foresight:
         candidates = Candidates([direct, words, *found])
         if not len(candidates):
             return ()
-        trusting, cautious = await self._judge(query, run, candidates, over_cues, cued, imagined, direct, words)
+        signals = _Signals(candidates=candidates, over_cues=over_cues, cued=cued, imagined=imagined, words=words)
+        trusting, cautious = await self._judge(run, signals)
         order = _interleave(candidates.order(trusting), candidates.order(cautious), cautious=self.cautious)
         return falling(ScoredFact(fact=candidates.facts[place], score=1.0) for place in order)
 
-    async def _judge(
-        self,
-        query: str,
-        run: Run,
-        candidates: Candidates,
-        over_cues: Sequence[Probe],
-        cued: Sequence[Sequence[Hit]],
-        imagined: Sequence[Sequence[Hit]],
-        direct: Sequence[Hit],
-        words: Sequence[Hit],
-    ) -> tuple[Any, Any]:
+    async def _judge(self, run: Run, signals: _Signals) -> tuple[Vectors, Vectors]:
         """Return two scores of the candidates: one that trusts cues, and one that does not look at them."""
+        candidates = signals.candidates
         index = await run.library.open()
         vectors = await run.vectors(candidates.facts)
         profiles = await run.library.profiles([fact.info for fact in candidates.facts], vectors)
-        ahead = await run.embed([probe.text for probe in over_cues])
+        ahead = await run.embed([probe.text for probe in signals.over_cues])
         unit = run.calibration.noise_sd
         weights = goal_weights(ahead, index, temperature=unit)
         profile = standardise((profiles.affinity @ weights.T).mean(axis=1))
         salience = standardise(profiles.salience)
-        needs = standardise(candidates.best(imagined))
+        needs = standardise(candidates.best(signals.imagined))
         near = vectors @ ahead[0]
-        alike = standardise(
-            fuse_scores(near, candidates.scores(words, absent=0.0), lexical_weight=run.calibration.lexical_weight)
-        )
+        words = candidates.scores(signals.words, absent=0.0)
+        alike = standardise(fuse_scores(near, words, lexical_weight=run.calibration.lexical_weight))
         share = gate(float((index.goals @ ahead[0]).max() - near.max()), unit)
         free = standardise(needs + profile + 0.3 * salience)
-        cues = free if not any(cued) else standardise(candidates.mean(cued))
+        cues = standardise(candidates.mean(signals.cued)) if any(signals.cued) else free
         fused = standardise(cues + self.imagined * needs + self.profile * profile + self.salience * salience)
         return share * fused + (1 - share) * alike, share * free + (1 - share) * alike
 
@@ -206,6 +198,25 @@ class Foresight:
         ]
         found = interleave_hits(await run.retrieve(probes, k=20 + len(seen), min_similarity=run.calibration.tau))
         return tuple(item for item in found if item.fid not in seen)[:20]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signals:
+    """What the searches brought.
+
+    Attributes:
+        candidates: Every fact that any of them brought.
+        over_cues: The probes that cues were searched with; the first is the request.
+        cued: What these brought, a list for each.
+        imagined: What imagined facts brought over facts, a list for each.
+        words: What the words of the request brought.
+    """
+
+    candidates: Candidates
+    over_cues: Sequence[Probe]
+    cued: Sequence[Sequence[Hit]]
+    imagined: Sequence[Sequence[Hit]]
+    words: Sequence[Hit]
 
 
 def _over_cues(future: Future) -> list[Wanted]:

@@ -20,9 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prospection.config import RecallSettings
-from prospection.library.goals import Goal
 from prospection.library.index import GoalIndex
-from prospection.library.library import GoalLibrary
 from prospection.library.profile import Profiles, goal_weights
 from prospection.recall.policy import Ranking
 from prospection.recall.run import Run
@@ -66,14 +64,13 @@ class Library:
 
     async def recall(self, query: str, run: Run) -> Ranking:
         """See `Policy.recall`."""
-        library = run.library
-        index = await library.open()
+        index = await run.library.open()
         (request,) = await run.embed([query])
-        facts, lexical = await self._candidates(query, request, run, library, index)
+        facts, lexical = await self._candidates(query, request, run, index)
         if not facts:
             return Ranking(facts=())
         vectors = await run.vectors(facts)
-        profiles = await library.profiles([fact.info for fact in facts], vectors)
+        profiles = await run.library.profiles([fact.info for fact in facts], vectors)
         unit = run.calibration.noise_sd
         weights = goal_weights(request[None], index, temperature=unit)[0]
         near = vectors @ request
@@ -88,45 +85,39 @@ class Library:
         order = np.lexsort((np.arange(len(facts)), -score))[: self.limit]
         returned = tuple(ScoredFact(fact=facts[place], score=float(score[place])) for place in order)
         imagined = [place for place in order if share * ahead[place] >= (1.0 - share) * alike[place]]
-        self._explain(run, imagined, facts, vectors, profiles, weights, index, library.goals)
+        self._explain(run, imagined, _Scored(facts=facts, vectors=vectors, profiles=profiles), index, weights)
         return Ranking(facts=returned)
 
-    async def _candidates(
-        self, query: str, request: Vectors, run: Run, library: GoalLibrary, index: GoalIndex
-    ) -> tuple[list[Fact], Vectors]:
+    async def _candidates(self, query: str, request: Vectors, run: Run, index: GoalIndex) -> tuple[list[Fact], Vectors]:
         """Return the facts to score, in the order of the store, and (n,) how much of the request's words they hold."""
         probes = [run.probe(query, "query"), run.probe(query, "query", over="text")]
         dense, lexical = await run.retrieve(probes, k=self.candidates)
         found: dict[str, Hit] = {hit.fact.fid: hit for hit in [*dense, *lexical]}
         if not run.exhausted(dense, self.candidates):
             nearest = np.argsort(-(index.aims @ request), kind="stable")[: self.goals]
-            needs = [run.probe(need, "imagined_fact") for goal in nearest for need in library.goals[goal].needs]
+            needs = [run.probe(need, "imagined_fact") for goal in nearest for need in run.library.goals[goal].needs]
             for hits in await run.retrieve(needs, k=self.candidates // len(needs)):
                 found.update((hit.fact.fid, hit) for hit in hits)
         relevance = {hit.fact.fid: hit.similarity for hit in lexical}
         words = np.array([relevance.get(fid, 0.0) for fid in found], np.float32)
         return [hit.fact for hit in found.values()], words
 
-    def _explain(
-        self,
-        run: Run,
-        imagined: Sequence[int],
-        facts: Sequence[Fact],
-        vectors: Vectors,
-        profiles: Profiles,
-        weights: Vectors,
-        index: GoalIndex,
-        goals: Sequence[Goal],
-    ) -> None:
-        """Record, for every fact that foresight brought, the goal that spoke for it most and its nearest need."""
+    def _explain(self, run: Run, imagined: Sequence[int], scored: _Scored, index: GoalIndex, weights: Vectors) -> None:
+        """Record, for every fact that foresight brought, the goal that spoke for it most and its nearest need.
+
+        Args:
+            imagined: Places of these facts among the scored ones.
+            weights: (g,) how much the request resembles each goal.
+        """
+        goals = run.library.goals
         nearest = np.argsort(-weights, kind="stable")[: self.goals]
         starts = np.cumsum([0, *(len(goal.needs) for goal in goals)])
         reached: dict[tuple[int, int], list[tuple[Fact, float]]] = {}
         for place in imagined:
-            goal = int(nearest[np.argmax(profiles.affinity[place, nearest] * weights[nearest])])
-            near = index.needs[starts[goal] : starts[goal + 1]] @ vectors[place]
+            goal = int(nearest[np.argmax(scored.profiles.affinity[place, nearest] * weights[nearest])])
+            near = index.needs[starts[goal] : starts[goal + 1]] @ scored.vectors[place]
             need = int(np.argmax(near))
-            reached.setdefault((goal, need), []).append((facts[place], float(near[need])))
+            reached.setdefault((goal, need), []).append((scored.facts[place], float(near[need])))
         rank = {int(goal): place for place, goal in enumerate(nearest)}
         for number, (goal, need) in enumerate(sorted(reached, key=lambda pair: (rank[pair[0]], pair[1])), start=1):
             text = goals[goal].needs[need]
@@ -137,3 +128,16 @@ class Library:
                 run.probe(text, "imagined_fact", step=step.sid),
                 [Hit(fact=fact, similarity=similarity) for fact, similarity in hits],
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scored:
+    """The facts that are scored.
+
+    Attributes:
+        vectors: (n, d) their unit rows.
+    """
+
+    facts: Sequence[Fact]
+    vectors: Vectors
+    profiles: Profiles

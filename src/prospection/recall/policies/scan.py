@@ -19,12 +19,11 @@ from prospection.recall.context import fact_tokens
 from prospection.recall.foresee import Selection, select
 from prospection.recall.policy import Ranking
 from prospection.recall.pool import falling, interleave_hits
+from prospection.recall.retriever import UNLIMITED
 from prospection.recall.run import Run
 from prospection.types import ScoredFact
 
 __all__ = ["Scan"]
-
-EVERYTHING = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class Scan:
         Slices that could not be read, at a ceiling or because the model failed, make the result partial. When none
         could be read, a ceiling leaves what the query alone finds and a failing model is an error.
         """
-        (near,) = await run.retrieve([run.probe(query, "query")], k=EVERYTHING)
+        (near,) = await run.retrieve([run.probe(query, "query")], k=UNLIMITED)
         slices = _slices(interleave_hits([near]), self.slice_tokens)
         selections, failures = await self._read(query, run, slices)
         if failures and len(failures) == len(slices):

@@ -59,5 +59,5 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MI
             if version(connection) >= number:  # another process was faster
                 continue
             step(connection)
-            connection.execute("PRAGMA application_id = 1347571539")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, step.__name__))

@@ -10,33 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from prospection.evaluation.rivals.questions import Questions
 from prospection.evaluation.rivals.shared import SharedMemory
-from prospection.recall.context import count_tokens
-from prospection.types import Fact
+from prospection.models.reply import Line
+from prospection.types import Fact, count_tokens
 
 __all__ = ["Entity", "KnowledgeGraph", "Relationship", "extract_graph"]
 
 CHUNK_TOKENS = 1200
 ENTITY_TYPES = ("organization", "person", "geo", "event")
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
 
 class _Entity(BaseModel):
-    name: Name
+    name: Line
     type: str
     description: str
     facts: list[int] = Field(description="Numbers of the facts that speak of it")
 
 
 class _Relationship(BaseModel):
-    source: Name
-    target: Name
+    source: Line
+    target: Line
     description: str
     strength: float = Field(ge=0, le=10)
     facts: list[int] = Field(description="Numbers of the facts that state it")

@@ -16,8 +16,7 @@ from prospection.evaluation.rivals.graphrag.extraction import KnowledgeGraph, ex
 from prospection.evaluation.rivals.questions import Questions
 from prospection.evaluation.rivals.shared import SharedMemory
 from prospection.protocols import Embedder
-from prospection.recall.context import count_tokens
-from prospection.types import Vectors
+from prospection.types import Vectors, count_tokens
 
 __all__ = ["GraphIndex", "Report", "build_graph", "table"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from prospection.evaluation.rivals.graphrag.extraction import Entity, Relationship
 from prospection.evaluation.rivals.graphrag.index import GraphIndex, table
-from prospection.types import Vectors
+from prospection.types import Vectors, count_tokens
 
 __all__ = ["LocalContext", "local_context", "nearest_entities"]
 
@@ -68,7 +68,7 @@ def _graph(index: GraphIndex, selected: Sequence[Entity], tokens: int) -> tuple[
     degree = index.graph.degrees()
     rows = [f"{e.name}|{e.description}|{degree[e.name]}" for e in selected]
     entities, kept = table("entity|description|number of relationships", rows, tokens=tokens)
-    left = tokens - sum(len(row) // 4 + 1 for row in rows[:kept])
+    left = tokens - sum(count_tokens(row + "\n") for row in rows[:kept])
     related = [f"{r.source}|{r.target}|{r.description}" for r in _relationships(index, selected)]
     return entities, table("source|target|description", related, tokens=max(left, 0))[0]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import BaseModel, StringConstraints
+from pydantic import BaseModel
 
 from prospection.evaluation.rivals.mem0g.graph import Graph
 from prospection.evaluation.rivals.mem0g.memories import Decisions, Memories, Remembered, usable
 from prospection.evaluation.rivals.questions import Questions
 from prospection.evaluation.rivals.shared import SharedMemory
+from prospection.models.reply import Line
 from prospection.protocols import Embedder
 from prospection.types import Fact, Vectors
 
@@ -31,19 +31,17 @@ SIMILAR = 5
 NEIGHBOURS = 100
 """Relations at most that are checked for contradictions (mem0ai 1.0.11)."""
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
 
 class Entities(BaseModel):
     """Entities that a text is about."""
 
-    entities: list[Name]
+    entities: list[Line]
 
 
 class _Triple(BaseModel):
-    source: Name
-    relation: Name
-    target: Name
+    source: Line
+    relation: Line
+    target: Line
     fact: int
 
 
