@@ -103,6 +103,20 @@ async def test_traces_can_be_left_out(tmp_path: Path, memory: AsyncMemory) -> No
         assert await quiet.traces(user="ada") == []
 
 
+async def test_a_trace_that_cannot_be_kept_does_not_cost_the_recall(tmp_path: Path, memory: AsyncMemory) -> None:
+    embedder = WordEmbedder()
+    async with await SQLiteStore.open(tmp_path / "memory.db", encoder=(embedder.id, embedder.dims)) as store:
+        # SQLite refuses to write as it does to a read-only file, which root may write to.
+        store._database._writer.execute("PRAGMA query_only = ON")
+        locked = AsyncMemory(store=store, encoder=embedder, settings=Settings())
+        found = await locked.recall("Plan two weeks in Italy", user="ada")
+        assert {item.fid for item in found.facts} == {"f1", "f2"}
+        (note,) = found.trace.notes
+        assert "trace of this recall was not kept: " in note
+        assert "make the file and its folder writable" in note
+        assert await locked.traces(user="ada") == []
+
+
 async def test_an_answer_stands_on_what_was_recalled(tmp_path: Path, memory: AsyncMemory) -> None:
     select = {"selected": [{"id": "f1", "why": "Mornings are taken."}], "outlook": "Mind the mornings."}
     model = Script(select=[select], answer=["Travel in the afternoon [f1], not [f9]."])
