@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,19 @@ def test_what_is_queued_waits_for_retry(run: Run) -> None:
     assert data_of(run("doctor", "--json"))["unfinished"][0]["state"] == "pending"
     assert run("retry", "--user", "ada").stderr == "2 facts from 1 conversation remembered for ada\n"
     assert run("retry", "--user", "ada").stderr == "No conversation of ada waits or failed.\n"
+
+
+def test_what_is_suggested_can_be_copied_into_a_shell(run: Run) -> None:
+    name = "Ada O'Hara & sons; $(x)"
+
+    def suggested(said: str) -> list[str]:
+        return shlex.split(said.partition("prospection ")[2].splitlines()[0])
+
+    assert suggested(run("facts", "--user", name).stderr) == ["add", "chat.json", "--user", name]
+    assert suggested(run("trace", "--user", name).stderr) == ["recall", "QUERY", "--user", name]
+    retry = suggested(run("add", "chat.json", "--user", name, "--queue").stderr)
+    assert suggested(run("doctor").stdout.partition("To extract them: ")[2]) == retry
+    assert "2 facts from 1 conversation remembered" in run(*retry).stderr
 
 
 def test_facts_are_paged(ada: Run) -> None:

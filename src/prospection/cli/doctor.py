@@ -11,6 +11,7 @@ import click
 
 from prospection import __version__
 from prospection.cli.options import Place, as_json, model_options, path_of, print_json, settings_of, store_options
+from prospection.cli.words import suggested
 from prospection.errors import ProspectionError
 from prospection.types import SessionState
 
@@ -162,6 +163,6 @@ def _show(report: dict[str, Any]) -> None:
     if len(report["unfinished"]) > _SHOWN:
         out.print(f"... and {len(report['unfinished']) - _SHOWN} more; see all with --json")
     for user in dict.fromkeys(entry["user"] for entry in report["unfinished"][:_SHOWN]):
-        out.print(Text(f"To extract them: prospection retry --user {user}", style="yellow"))
+        out.print(Text(f"To extract them: {suggested('retry', '--user', user)}", style="yellow"))
     for problem in report["problems"]:
         out.print(Text(f"\nProblem: {problem}", style="red"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json
+from prospection.cli.words import suggested
 from prospection.types import Trace
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def trace(
         found = memory.trace(trace_id, user=user) if trace_id else (latest[0] if latest else None)
         if found is None:
             raise click.ClickException(
-                f"{user} has no trace {trace_id!r}; list them with: prospection trace --user {user}"
+                f"{user} has no trace {trace_id!r}; list them with: {suggested('trace', '--user', user)}"
                 if trace_id
-                else f"{user} has no traces; make one with: prospection recall QUERY --user {user}"
+                else f"{user} has no traces; make one with: {suggested('recall', 'QUERY', '--user', user)}"
             )
         if fact is not None:
             _explain(memory.explain(fact, user=user, trace_id=found.id), json_)
@@ -68,7 +69,7 @@ def _list(traces: list[Trace], user: str, json_: bool) -> None:
         ])  # fmt: skip
         return
     if not traces:
-        click.echo(f"{user} has no traces; make one with: prospection recall QUERY --user {user}", err=True)
+        click.echo(f"{user} has no traces; make one with: {suggested('recall', 'QUERY', '--user', user)}", err=True)
         return
     from rich.table import Table
 
