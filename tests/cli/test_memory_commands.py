@@ -118,6 +118,27 @@ def test_doctor_says_how_things_are(ada: Run, run: Run) -> None:
     assert not Path("other.db").exists()
 
 
+def test_doctor_warns_of_facts_that_the_encoder_cannot_read(ada: Run) -> None:
+    assert data_of(ada("doctor", "--json"))["warnings"] == []
+    here = ("--db", "other memory.db")
+    for user, info in (
+        ("ada", 'I am allergic to peanuts, "花生" in Chinese.'),
+        ("ada", "我对花生过敏"),
+        ("boris", "Я живу в Москве с 2019 года"),
+        ("eva", "Ich bin allergisch gegen Erdnüsse."),
+        ("eva", "Meine Mutter muss jeden Montag zur Dialyse."),
+    ):
+        assert ada("facts", "add", info, "--user", user, *here).exit_code == 0
+    (warning,) = data_of(ada("doctor", "--json", *here))["warnings"]
+    assert "4 of 5 facts are not in English" in warning
+    assert "1 of 2 facts" in data_of(ada("doctor", "--user", "ada", "--json", *here))["warnings"][0]
+    shown = ada("doctor", *here)
+    assert (shown.exit_code, "Warning: 4 of 5 facts" in shown.stdout) == (0, True)
+    command = shlex.split(warning.rpartition("then prospection ")[2])
+    assert ada(*command).exit_code == 0
+    assert data_of(ada("doctor", "--json", "--encoder", "multilingual", *here))["warnings"] == []
+
+
 def test_doctor_names_the_problem_and_goes_on(ada: Run) -> None:
     wrong = ada("doctor", "--encoder", "multilingual", "--model", "openai:gpt-4o", "--json")
     assert wrong.exit_code == 1
