@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from rich.cells import cell_len
 
 from commands import CHAT, Run, data_of
 
@@ -184,6 +186,21 @@ def test_lines_fit_the_terminal(ada: Run, columns: str) -> None:
     for command in (("facts",), ("recall", QUERY)):
         lines = ada(*command, "--user", "ada", env={"COLUMNS": columns}).stdout.splitlines()
         assert max(map(len, lines)) <= min(int(columns), 110)
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_wide_characters_fit_the_terminal_and_are_shown_whole(run: Run, columns: str) -> None:
+    chinese = "我的母亲每周一和周三早上都要做透析，我开车送她去医院，这已经持续了三年，医院很远。"
+    korean = "저는 매주 월요일에 어머니의 투석을 위해서 병원에 갑니다 그리고 매번 제가 직접 운전합니다."
+    party = "I love 🎉🎂 birthday parties 🇨🇭 and 牡蛎 with my family every year in spring ✈️ at home 🚗🚙🚕."
+    for info in (chinese, korean, party):
+        assert run("facts", "add", info).exit_code == 0
+    for command in (("facts",), ("recall", chinese), ("trace",)):
+        shown = run(*command, env={"COLUMNS": columns}).stdout
+        assert max(map(cell_len, shown.splitlines())) <= int(columns)
+        whole = re.sub(r"[\s│]", "", shown)
+        for info in (chinese,) if command == ("trace",) else (chinese, korean, party):
+            assert re.sub(r"\s", "", info) in whole
 
 
 def test_a_bare_day_is_that_day_in_every_list(run: Run, tmp_path: Path) -> None:

@@ -73,11 +73,12 @@ def _list(traces: list[Trace], user: str, json_: bool) -> None:
         return
     from rich.table import Table
 
-    from prospection.cli.show import console
+    from prospection.cli.show import console, plain
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("id", "asked at", "policy", "facts", "calls", "query"):
-        table.add_column(name, no_wrap=name != "query", justify="right" if name in {"facts", "calls"} else "left")
+        right = name in {"facts", "calls"}
+        table.add_column(name, no_wrap=name != "query", overflow="fold", justify="right" if right else "left")
     for item in traces:
         table.add_row(
             item.id,
@@ -85,7 +86,7 @@ def _list(traces: list[Trace], user: str, json_: bool) -> None:
             item.policy,
             str(len(item.returned)),
             str(item.usage.calls),
-            item.query,
+            plain(item.query),
         )
     console().print(table)
 
