@@ -93,6 +93,50 @@ def test_what_the_person_says_of_themselves_is_kept_in_their_words(text: str, ke
     assert infos(text) == kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am a vegan since 2019.",
+        "I'm a nurse.",
+        "I am deaf.",
+        "I am 34 years old.",
+        "I am left-handed.",
+        "I am a single father.",
+        "I am scared of flying.",
+        "I am lactose intolerant.",
+        "I am training for a marathon.",
+        "I have no car.",
+        "We have a small garden.",
+        "I have asthma.",
+        "I take metformin.",
+        "I wear hearing aids.",
+        "I play the cello.",
+        "I don't eat pork.",
+        "I can’t drive.",
+        "I no longer eat meat.",
+        "My knee hurts when I climb stairs.",
+        "I get migraines from red wine.",
+    ],
+)
+def test_plain_statements_are_kept_however_short(text: str) -> None:
+    assert infos(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm a bit tired.",
+        "I have a quick question.",
+        "I have no idea.",
+        "I can't find it.",
+        "I take it back.",
+        "I'm here.",
+    ],
+)
+def test_what_only_looks_like_one_is_not(text: str) -> None:
+    assert infos(text) == []
+
+
 def test_an_answer_carries_its_question() -> None:
     answer = "Before eleven in the morning. Talks after that are wasted on me, my head clouds over."
     assert infos("Help me plan.", "Gladly. When do talks go best?", answer) == [f"[When do talks go best?] {answer}"]
@@ -161,6 +205,9 @@ def test_languages_are_told_apart() -> None:
         language = language_of(text)
         assert language is not None
         assert language.code == code
+    for text, code in (("I am Swiss.", "en"), ("I drive an old Volvo.", "en"), ("Am Montag bin ich in Bern.", "de")):
+        assert (found := language_of(text)) is not None
+        assert found.code == code
     assert language_of("Abito a Torino con mio marito.") is None
     assert language_of("我住在上海") is None
     assert language_of("") is None
