@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,20 @@ async def test_traces_can_be_left_out(tmp_path: Path, memory: AsyncMemory) -> No
         assert await quiet.traces(user="ada") == []
 
 
+async def test_a_trace_that_cannot_be_kept_does_not_cost_the_recall(tmp_path: Path, memory: AsyncMemory) -> None:
+    embedder = WordEmbedder()
+    async with await SQLiteStore.open(tmp_path / "memory.db", encoder=(embedder.id, embedder.dims)) as store:
+        # SQLite refuses to write as it does to a read-only file, which root may write to.
+        store._database._writer.execute("PRAGMA query_only = ON")
+        locked = AsyncMemory(store=store, encoder=embedder, settings=Settings())
+        found = await locked.recall("Plan two weeks in Italy", user="ada")
+        assert {item.fid for item in found.facts} == {"f1", "f2"}
+        (note,) = found.trace.notes
+        assert "trace of this recall was not kept: " in note
+        assert "make the file and its folder writable" in note
+        assert await locked.traces(user="ada") == []
+
+
 async def test_an_answer_stands_on_what_was_recalled(tmp_path: Path, memory: AsyncMemory) -> None:
     select = {"selected": [{"id": "f1", "why": "Mornings are taken."}], "outlook": "Mind the mornings."}
     model = Script(select=[select], answer=["Travel in the afternoon [f1], not [f9]."])
@@ -131,10 +146,19 @@ async def test_one_call_is_kept_back_for_the_answer(tmp_path: Path, memory: Asyn
         (lambda m: m.add(SAID, user="ada", at=datetime(2025, 3, 1)), NaiveTimeError, "has no zone"),  # noqa: DTZ001
         (lambda m: m.recall("x", user="ada", at=datetime(2025, 3, 1)), NaiveTimeError, "has no zone"),  # noqa: DTZ001
         (lambda m: m.add(SAID, user="ada", at=AT, zone="Swiss"), UnknownNameError, "time zone 'Swiss'"),
+        (lambda m: m.add(SAID, user="ada", at=AT, zone=UTC), InputError, "the time zone is .*; pass its IANA name"),
         (lambda m: m.add([], user="ada"), ConversationError, "the conversation is empty"),
         (lambda m: m.add("hello", user="ada"), ConversationError, "a conversation is a list of messages"),
         (lambda m: m.add([{"role": "user"}], user="ada"), ConversationError, "has no 'content'"),
         (lambda m: m.add(SAID, user=" "), InputError, "user ' ' is empty"),
+        (lambda m: m.add(SAID, user="ada\neve"), InputError, r"user 'ada\\neve' holds the control character '\\n'"),
+        (lambda m: m.forget(user="ada\x1b[2J"), InputError, r"holds the control character '\\x1b'; pass a name on one"),
+        (lambda m: m.facts(user="ada\u2028"), InputError, "holds the control character"),
+        (lambda m: m.facts(user="ada", limit=-5), InputError, "the limit is -5; pass a whole number from 1 on"),
+        (lambda m: m.sessions(user="ada", limit=0), InputError, "the limit is 0"),
+        (lambda m: m.users(limit=2.5), InputError, "the limit is 2.5"),
+        (lambda m: m.traces(user="ada", limit="5"), InputError, "the limit is '5'"),
+        (lambda m: m.dump(user="ada", limit=-1), InputError, "the limit is -1"),
         (lambda m: m.recall("  ", user="ada"), InputError, "the query is empty"),
         (lambda m: m.add(SAID, user=7), InputError, "the user is 7; pass it as text"),
         (lambda m: m.add(SAID, user="ada", session=7), InputError, "the session's id is 7; pass it as text"),
@@ -158,7 +182,23 @@ async def test_what_is_refused(memory: AsyncMemory, call: object, error: type[Pr
     assert await memory.users() == ["ada"]
 
 
+@pytest.mark.parametrize(
+    ("ceilings", "says"),
+    [
+        ({"max_calls": -1}, "max_calls is -1; pass a whole number from 0 on, or None for no ceiling"),
+        ({"max_tokens": 10.5}, "max_tokens is 10.5; pass a whole number"),
+        ({"max_cost": float("nan")}, "max_cost is nan; pass a number from 0 on"),
+        ({"deadline": "5"}, "deadline is '5'; pass a number"),
+    ],
+)
+async def test_ceilings_that_are_none(ceilings: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Budget(**ceilings)
+
+
 async def test_a_memory_needs_a_place() -> None:
+    with pytest.raises(InputError, match="the path of the memory is 5; pass it as text"):
+        AsyncMemory(5)  # type: ignore[arg-type]
     async with AsyncMemory(encoder=WordEmbedder(), settings=Settings()) as nowhere:
         with pytest.raises(ConfigError, match="no place for the memory"):
             await nowhere.users()

@@ -90,11 +90,11 @@ class ConfigError(ProspectionError):
 
 
 class UnknownNameError(ConfigError):
-    """No such name. The message offers the nearest known one."""
+    """No such name. The message offers the nearest known one, or the one that was surely meant."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "", meant: str | None = None) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=1)
+        near = difflib.get_close_matches(name, names, n=1) if meant is None else [meant]
         offer = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}."
         super().__init__(f"unknown {kind} {name!r}; {offer}{' ' + hint if hint else ''}")
         self.kind = kind

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import Run, model_at, refused
+from commands import Run, data_of, model_at, refused
 from loopback import Loopback
 
 AT = ("--at", "2025-03-01")
@@ -131,14 +131,26 @@ def test_a_folder_that_cannot_be_written_to(run: Run) -> None:
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_memory(ada: Run, tmp_path: Path) -> None:
-    (tmp_path / "memory.db").chmod(0o444)
-    tmp_path.chmod(0o555)
+@pytest.mark.parametrize("mode", ["file", "folder", "both"])
+def test_a_read_only_memory_is_read_all_the_same(ada: Run, tmp_path: Path, mode: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "memory.db").rename(locked := home / "memory.db")
+    locked.chmod(0o444 if mode != "folder" else 0o644)
+    home.chmod(0o555 if mode != "file" else 0o755)
+    here = ("--db", str(locked), "--user", "ada")
     try:
-        assert "writable" in refused(ada("add", "chat.json", "--user", "ada"))
+        if os.access(locked if mode == "file" else home, os.W_OK):
+            pytest.skip("root may write everywhere")
+        assert "writable" in refused(ada("add", "chat.json", *here))
+        assert data_of(ada("facts", "--json", *here))
+        for command in (("recall", "--context"), ("ask",)):
+            found = ada(*command, "Plan two weeks in Italy", *here)
+            assert (found.exit_code, "dialysis" in found.stdout) == (0, True), found.output
+            assert "The trace of this recall was not kept" in found.stderr
+        assert "was not kept" in ada("recall", "Plan two weeks in Italy", *here).stdout
     finally:
-        tmp_path.chmod(0o755)
+        home.chmod(0o755)
 
 
 def test_an_unreachable_endpoint(ada: Run) -> None:

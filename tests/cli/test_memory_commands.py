@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from rich.cells import cell_len
 
 from commands import CHAT, Run, data_of
 
@@ -35,6 +38,19 @@ def test_what_is_queued_waits_for_retry(run: Run) -> None:
     assert data_of(run("doctor", "--json"))["unfinished"][0]["state"] == "pending"
     assert run("retry", "--user", "ada").stderr == "2 facts from 1 conversation remembered for ada\n"
     assert run("retry", "--user", "ada").stderr == "No conversation of ada waits or failed.\n"
+
+
+def test_what_is_suggested_can_be_copied_into_a_shell(run: Run) -> None:
+    name = "Ada O'Hara & sons; $(x)"
+
+    def suggested(said: str) -> list[str]:
+        return shlex.split(said.partition("prospection ")[2].splitlines()[0])
+
+    assert suggested(run("facts", "--user", name).stderr) == ["add", "chat.json", "--user", name]
+    assert suggested(run("trace", "--user", name).stderr) == ["recall", "QUERY", "--user", name]
+    retry = suggested(run("add", "chat.json", "--user", name, "--queue").stderr)
+    assert suggested(run("doctor").stdout.partition("To extract them: ")[2]) == retry
+    assert "2 facts from 1 conversation remembered" in run(*retry).stderr
 
 
 def test_facts_are_paged(ada: Run) -> None:
@@ -104,6 +120,27 @@ def test_doctor_says_how_things_are(ada: Run, run: Run) -> None:
     assert not Path("other.db").exists()
 
 
+def test_doctor_warns_of_facts_that_the_encoder_cannot_read(ada: Run) -> None:
+    assert data_of(ada("doctor", "--json"))["warnings"] == []
+    here = ("--db", "other memory.db")
+    for user, info in (
+        ("ada", 'I am allergic to peanuts, "花生" in Chinese.'),
+        ("ada", "我对花生过敏"),
+        ("boris", "Я живу в Москве с 2019 года"),
+        ("eva", "Ich bin allergisch gegen Erdnüsse."),
+        ("eva", "Meine Mutter muss jeden Montag zur Dialyse."),
+    ):
+        assert ada("facts", "add", info, "--user", user, *here).exit_code == 0
+    (warning,) = data_of(ada("doctor", "--json", *here))["warnings"]
+    assert "4 of 5 facts are not in English" in warning
+    assert "1 of 2 facts" in data_of(ada("doctor", "--user", "ada", "--json", *here))["warnings"][0]
+    shown = ada("doctor", *here)
+    assert (shown.exit_code, "Warning: 4 of 5 facts" in shown.stdout) == (0, True)
+    command = shlex.split(warning.rpartition("then prospection ")[2])
+    assert ada(*command).exit_code == 0
+    assert data_of(ada("doctor", "--json", "--encoder", "multilingual", *here))["warnings"] == []
+
+
 def test_doctor_names_the_problem_and_goes_on(ada: Run) -> None:
     wrong = ada("doctor", "--encoder", "multilingual", "--model", "openai:gpt-4o", "--json")
     assert wrong.exit_code == 1
@@ -149,6 +186,21 @@ def test_lines_fit_the_terminal(ada: Run, columns: str) -> None:
     for command in (("facts",), ("recall", QUERY)):
         lines = ada(*command, "--user", "ada", env={"COLUMNS": columns}).stdout.splitlines()
         assert max(map(len, lines)) <= min(int(columns), 110)
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_wide_characters_fit_the_terminal_and_are_shown_whole(run: Run, columns: str) -> None:
+    chinese = "我的母亲每周一和周三早上都要做透析，我开车送她去医院，这已经持续了三年，医院很远。"
+    korean = "저는 매주 월요일에 어머니의 투석을 위해서 병원에 갑니다 그리고 매번 제가 직접 운전합니다."
+    party = "I love 🎉🎂 birthday parties 🇨🇭 and 牡蛎 with my family every year in spring ✈️ at home 🚗🚙🚕."
+    for info in (chinese, korean, party):
+        assert run("facts", "add", info).exit_code == 0
+    for command in (("facts",), ("recall", chinese), ("trace",)):
+        shown = run(*command, env={"COLUMNS": columns}).stdout
+        assert max(map(cell_len, shown.splitlines())) <= int(columns)
+        whole = re.sub(r"[\s│]", "", shown)
+        for info in (chinese,) if command == ("trace",) else (chinese, korean, party):
+            assert re.sub(r"\s", "", info) in whole
 
 
 def test_a_bare_day_is_that_day_in_every_list(run: Run, tmp_path: Path) -> None:

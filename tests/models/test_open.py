@@ -56,7 +56,12 @@ def test_ollama_is_looked_for_where_it_usually_is() -> None:
 @pytest.mark.parametrize(
     ("settings", "kind", "said"),
     [
-        ({"chat": "gpt-4o"}, UnknownNameError, "unknown language model 'gpt-4o'; .*Write .provider:model"),
+        ({"chat": "gpt-4o"}, UnknownNameError, "'gpt-4o'; did you mean 'openai:gpt-4o'. Write .provider:model"),
+        ({"chat": "o3"}, UnknownNameError, "did you mean 'openai:o3'"),
+        ({"chat": "claude-sonnet-4-5"}, UnknownNameError, "did you mean 'anthropic:claude-sonnet-4-5'"),
+        ({"chat": "gemini-2.5-pro"}, UnknownNameError, "did you mean 'google:gemini-2.5-pro'"),
+        ({"chat": "llama3.2"}, UnknownNameError, "did you mean 'ollama:llama3.2'.* --base-url http://127.0.0.1:11434"),
+        ({"chat": "phial"}, UnknownNameError, "unknown language model 'phial'; known: .*--base-url"),
         ({"chat": "nobody:x"}, UnknownNameError, "unknown language model 'nobody:x'; known: .*openai"),
         ({"chat": "openai:gpt-4o"}, CredentialError, "set the environment variable OPENAI_API_KEY"),
         ({"chat": "deepseek:deepseek-chat"}, CredentialError, "set the environment variable DEEPSEEK_API_KEY"),

@@ -75,6 +75,19 @@ async def test_a_request_about_a_stored_fact_is_answered_by_nearness() -> None:
     assert ranking.facts[0].info == FACTS[6]
 
 
+@pytest.mark.parametrize(
+    ("query", "imagines"), [("*", False), ("???", False), ("🎉 🎂", False), ("42", True), ("生日", True)]
+)
+async def test_a_request_without_words_makes_nothing_imagined(query: str, imagines: bool) -> None:
+    run, store = await run_on(*FACTS)
+    ranking = await Library(limit=5).recall(query, run)
+    await store.close()
+    trace = run.trace(policy="library", parameters={}, returned=ranking.facts, summary=None)
+    assert len(ranking.facts) == 5
+    assert ("Nothing is imagined" in " ".join(trace.notes)) is not imagines
+    assert imagines or trace.steps == ()
+
+
 async def test_scores_fall_and_the_limit_holds() -> None:
     run, store = await run_on(*FACTS)
     ranking = await Library(limit=5).recall(QUERY, run)

@@ -17,6 +17,7 @@ from prospection.cli.options import (
     print_value,
     progress_bars,
 )
+from prospection.cli.words import suggested
 from prospection.config import RememberSettings
 
 if TYPE_CHECKING:
@@ -96,4 +97,4 @@ def _show(done: Consolidation, user: str) -> None:
     left = len(done.merges) - merged
     click.echo(f"{merged} merged, {left} left apart; {done.new} new facts of {done.facts} were looked at", err=True)
     if merged:
-        click.echo(f"To take one back: prospection consolidate --undo ID --user {user}", err=True)
+        click.echo(f"To take one back: {suggested('consolidate', '--undo', 'ID', '--user', user)}", err=True)

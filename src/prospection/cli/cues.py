@@ -16,6 +16,7 @@ from prospection.cli.options import (
     print_value,
     progress_bars,
 )
+from prospection.cli.words import suggested
 
 __all__ = ["cues"]
 
@@ -54,5 +55,7 @@ def backfill(
         usage = f"{done.usage.calls} calls, {done.usage.tokens_in + done.usage.tokens_out} tokens"
         click.echo(f"{done.facts} facts have cues now, {done.left} still have none; {usage}", err=True)
     if done.partial:
-        click.echo(f"Error: ended early: {done.partial}. To go on: prospection cues backfill --user {user}", err=True)
+        click.echo(
+            f"Error: ended early: {done.partial}. To go on: {suggested('cues', 'backfill', '--user', user)}", err=True
+        )
         sys.exit(1)

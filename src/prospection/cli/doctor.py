@@ -11,16 +11,22 @@ import click
 
 from prospection import __version__
 from prospection.cli.options import Place, as_json, model_options, path_of, print_json, settings_of, store_options
+from prospection.cli.unread import not_english
+from prospection.cli.words import suggested
 from prospection.errors import ProspectionError
 from prospection.types import SessionState
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from prospection.config import Settings
     from prospection.sync import Memory
 
 __all__ = ["doctor"]
 
 _UNFINISHED = frozenset({SessionState.PENDING, SessionState.EXTRACTING, SessionState.FAILED})
+_OF_ENGLISH = frozenset({"local"})
+"""Encoders that read no other language."""
 _PAGE = 500
 _SHOWN = 20
 
@@ -38,7 +44,8 @@ _SHOWN = 20
 def doctor(place: Place, user: str | None, json_: bool) -> None:
     """Say what is installed and stored, and what is wrong.
 
-    Conversations that failed or still wait are listed. Exits with 1 when the memory or the model cannot be opened.
+    Conversations that failed or still wait are listed, and facts that the encoder cannot read are counted. Exits with
+    1 when the memory or the model cannot be opened.
     """
     settings = settings_of(place)
     path = path_of(settings)
@@ -53,11 +60,12 @@ def doctor(place: Place, user: str | None, json_: bool) -> None:
         "ceilings": settings.remember.budget.model_dump(),
         "spent_today": {},
         "unfinished": [],
+        "warnings": [],
         "problems": list(_model_problems(settings)),
     }
     if path.exists():
         try:
-            _look(report, settings, user)
+            _look(report, settings, user, place.get("db"))
         except ProspectionError as error:
             report["problems"].append(str(error))
     if json_:
@@ -78,7 +86,7 @@ def _model_problems(settings: Settings) -> Iterator[str]:
         yield str(error)
 
 
-def _look(report: dict[str, Any], settings: Settings, user: str | None) -> None:
+def _look(report: dict[str, Any], settings: Settings, user: str | None, db: str | None) -> None:
     from prospection.serial import to_json
     from prospection.sync import Memory
 
@@ -90,6 +98,26 @@ def _look(report: dict[str, Any], settings: Settings, user: str | None) -> None:
         report["spent_today"] = to_json(memory.usage(user=user))
         if any(counts[f"sessions_{state}"] for state in _UNFINISHED):
             report["unfinished"] = list(_unfinished(memory, user))
+        if settings.models.encoder in _OF_ENGLISH:
+            report["warnings"] += _unread(memory, user, settings.models.encoder, db)
+
+
+def _unread(memory: Memory, only: str | None, encoder: str, db: str | None) -> Iterator[str]:
+    """Yield a warning where an encoder of English cannot read some of the facts."""
+    unread, facts = 0, 0
+    for user in [only] if only is not None else _users(memory):
+        after: str | None = None
+        while page := memory.facts(user=user, after=after, limit=_PAGE):
+            after = page[-1].fid
+            facts += len(page)
+            unread += not_english([fact.info for fact in page])
+    if unread:
+        there = ("--db", db) if db else ()
+        yield (
+            f"{unread:,} of {facts:,} facts are not in English, the only language that encoder {encoder!r} reads, and "
+            "are hardly found by what they mean; encoder 'multilingual' reads sixteen languages: "
+            "pip install 'prospection[multilingual]', then " + suggested("reembed", "--encoder", "multilingual", *there)
+        )
 
 
 def _unfinished(memory: Memory, only: str | None) -> Iterator[dict[str, Any]]:
@@ -136,7 +164,7 @@ def _show(report: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from prospection.cli.show import console, plain
+    from prospection.cli.show import console
 
     out = console()
     table = Table.grid(padding=(0, 2))
@@ -152,16 +180,26 @@ def _show(report: dict[str, Any]) -> None:
     for name, words in _spent(report):
         table.add_row(name, words)
     out.print(table)
-    for entry in report["unfinished"][:_SHOWN]:
+    _show_unfinished(out, report["unfinished"])
+    for warning in report["warnings"]:
+        out.print(Text(f"\nWarning: {warning}", style="yellow"))
+    for problem in report["problems"]:
+        out.print(Text(f"\nProblem: {problem}", style="red"))
+
+
+def _show_unfinished(out: Console, unfinished: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
+    from prospection.cli.show import plain
+
+    for entry in unfinished[:_SHOWN]:
         reason = f": {entry['reason']}" if entry["reason"] else ""
         again = f"; tried again at {entry['retry_at'][:16]} UTC" if entry["retry_at"] else ""
         what = f"\nconversation {entry['session']} of {entry['user']} is {entry['state']}{reason}{again}"
         out.print(Text(what, style="yellow"))
         if entry["raw"]:
             out.print(Text(f"the reply was: {plain(entry['raw'])[:200]}", style="dim"))
-    if len(report["unfinished"]) > _SHOWN:
-        out.print(f"... and {len(report['unfinished']) - _SHOWN} more; see all with --json")
-    for user in dict.fromkeys(entry["user"] for entry in report["unfinished"][:_SHOWN]):
-        out.print(Text(f"To extract them: prospection retry --user {user}", style="yellow"))
-    for problem in report["problems"]:
-        out.print(Text(f"\nProblem: {problem}", style="red"))
+    if len(unfinished) > _SHOWN:
+        out.print(f"... and {len(unfinished) - _SHOWN} more; see all with --json")
+    for user in dict.fromkeys(entry["user"] for entry in unfinished[:_SHOWN]):
+        out.print(Text(f"To extract them: {suggested('retry', '--user', user)}", style="yellow"))

@@ -19,6 +19,7 @@ from prospection.cli.options import (
     progress_bars,
     settings_of,
 )
+from prospection.cli.words import suggested
 
 if TYPE_CHECKING:
     from prospection.evaluation.runs.compare import Comparison
@@ -257,7 +258,9 @@ def _say_run(folder: Path, stopped: str | None, rows: Sequence[Row], json_: bool
     if json_:
         print_json({"run": str(folder), "cases": len(rows), "failed": failed, "stopped": stopped})
     else:
-        click.echo(f"{len(rows)} cases in {folder}, {failed} of them failed. See: prospection eval report {folder}")
+        click.echo(
+            f"{len(rows)} cases in {folder}, {failed} of them failed. See: {suggested('eval', 'report', folder)}"
+        )
     if stopped is not None:
         raise click.ClickException(f"the run stopped at its ceiling: {stopped}; raise it in the plan and --resume")
 

@@ -6,6 +6,7 @@ import click
 
 from prospection.cli import by_hand
 from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json, print_value
+from prospection.cli.words import suggested
 
 __all__ = ["facts", "forget"]
 
@@ -40,7 +41,9 @@ def facts(
 
         console().print(facts_table(shown))
     if not page and after is None:
-        click.echo(f"Nothing is remembered about {user}. Begin with: prospection add chat.json --user {user}", err=True)
+        click.echo(
+            f"Nothing is remembered about {user}. Begin with: {suggested('add', 'chat.json', '--user', user)}", err=True
+        )
     elif len(page) > limit:
         click.echo(f"{len(shown)} of {total}; go on with --after {shown[-1].fid}", err=True)
 

@@ -22,7 +22,7 @@ from prospection.cli.options import (
     settled,
     zone_of,
 )
-from prospection.cli.words import counted, spent
+from prospection.cli.words import counted, spent, suggested
 from prospection.protocols import Progress
 from prospection.types import Failed, Outcome, Queued, Stored, Usage
 
@@ -205,7 +205,7 @@ def _tell(
 
 
 def _remembered(outcomes: Sequence[Outcome], user: str) -> str:
-    waiting = f"prospection retry --user {user}"
+    waiting = suggested("retry", "--user", user)
     if not outcomes:
         return f"stored, to be extracted by: {waiting}"
     stored = [outcome for outcome in outcomes if isinstance(outcome, Stored)]

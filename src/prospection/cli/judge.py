@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prospection.cli.options import Place, as_json, model_options, placed, print_json, progress_bars, settings_of
+from prospection.cli.words import suggested
 
 if TYPE_CHECKING:
     from prospection.evaluation.judge.agreement import Agreement
@@ -105,7 +106,7 @@ def pairs(answers_a: Path, answers_b: Path, out: Path, share: float, seed: int, 
 
     chosen = sample_pairs(pair_answers(answers_a, answers_b, names=names), share, seed=seed)
     write_pairs(chosen, out)
-    click.echo(f"{len(chosen)} pairs in {out}. Next: prospection judge serve {out}", err=True)
+    click.echo(f"{len(chosen)} pairs in {out}. Next: {suggested('judge', 'serve', out)}", err=True)
 
 
 @judge.command()
@@ -123,7 +124,8 @@ def serve(pairs: Path, db: Path | None, host: str, port: int) -> None:
 
     def ready(link: str) -> None:
         click.echo(
-            f"Annotators open {link}\nCtrl-C ends it. Then: prospection judge labels {pairs} > labels.csv", err=True
+            f"Annotators open {link}\nCtrl-C ends it. Then: {suggested('judge', 'labels', pairs)} > labels.csv",
+            err=True,
         )
 
     serve_box(_box(pairs, db), host=host, port=port, ready=ready)

@@ -22,6 +22,7 @@ from prospection.cli.options import (
     progress_bars,
     settings_of,
 )
+from prospection.cli.words import suggested
 
 if TYPE_CHECKING:
     from prospection.config import ModelsSettings
@@ -115,7 +116,7 @@ def build(
             + (f"; {len(user.notes)} dropped on the way, see its notes" if user.notes else ""),
             err=True,
         )
-    click.echo(f"Next: prospection quest validate {out}", err=True)
+    click.echo(f"Next: {suggested('quest', 'validate', out)}", err=True)
 
 
 @quest.command(name="from-store")
@@ -171,7 +172,7 @@ def from_store(
 
     drafted = anyio.run(draft)
     click.echo(f"{len(drafted.queries)} requests in {out / 'review.md'}, {len(drafted.notes)} rejected.", err=True)
-    click.echo(f"Next: prospection quest review {out}, or edit the file and add --apply.", err=True)
+    click.echo(f"Next: {suggested('quest', 'review', out)}, or edit the file and add --apply.", err=True)
 
 
 @quest.command()
@@ -199,7 +200,7 @@ def review(folder: Path, apply: bool) -> None:
             write_review(place, draft, reviewed)
     user = apply_review(place)
     click.echo(f"{len(user.queries)} requests accepted, in {place.user_file(user.user_id)}", err=True)
-    click.echo(f"Next: prospection quest validate {folder}", err=True)
+    click.echo(f"Next: {suggested('quest', 'validate', folder)}", err=True)
 
 
 @quest.command()

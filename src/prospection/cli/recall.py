@@ -18,7 +18,7 @@ from prospection.cli.options import (
     print_value,
     settings_of,
 )
-from prospection.types import Budget
+from prospection.types import Budget, Recall
 
 __all__ = ["ask", "recall"]
 
@@ -90,6 +90,7 @@ def recall(
         print_value(found)
     elif context:
         click.echo(found.context)
+        _tell_notes(found)
     else:
         from prospection.cli.show import console, recall_view
 
@@ -137,6 +138,7 @@ def ask(
                 print_json({"text": None, "citations": [], "recall": to_json(found)})
             else:
                 click.echo(found.context)
+                _tell_notes(found)
             return
         answer = memory.answer(query, user=user, at=when, policy=policy, limit=limit, budget=budget)
     if json_:
@@ -152,8 +154,14 @@ def ask(
     if cited:
         out.print(Text("\nIt stands on", style="bold"))
         out.print(ranking(cited))
+    _tell_notes(answer.recall)
     trace = answer.recall.trace
     console(stderr=True).print(Text(cost_line(trace.policy, answer.usage, answer.usage.seconds, trace.id), style="dim"))
+
+
+def _tell_notes(recall: Recall) -> None:
+    for note in recall.trace.notes:
+        click.secho(note, fg="yellow", err=True)
 
 
 def _budget(place: Place, **said: float | None) -> Budget | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from prospection.cli.options import Place, as_json, open_memory, path_of, print_json, progress_bars, settings_of
@@ -31,6 +33,6 @@ def reembed(encoder: str, db: str | None, json_: bool) -> None:
         print_json({"memory": str(path), "encoder": encoder, "embedded": done})
     click.echo(
         f"{done} texts embedded; the memory is searched with {encoder!r} now. Name it from now on: "
-        f"--encoder {encoder}, or PROSPECTION_MODELS__ENCODER={encoder}",
+        f"--encoder {quote(encoder)}, or PROSPECTION_MODELS__ENCODER={quote(encoder)}",
         err=True,
     )

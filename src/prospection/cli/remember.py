@@ -20,7 +20,7 @@ from prospection.cli.options import (
     progress_bars,
     zone_of,
 )
-from prospection.cli.words import counted, spent
+from prospection.cli.words import counted, spent, suggested
 from prospection.types import Failed, Nothing, Outcome, Queued, Stored, Usage
 
 __all__ = ["add", "retry"]
@@ -115,7 +115,7 @@ def _report(outcomes: Sequence[Outcome], user: str, json_: bool) -> None:
         click.echo(f"Error: conversation {outcome.session!r}: {outcome.reason}", err=True)
     if failed:
         kept = f"{counted(len(failed), 'conversation')} kept whole"
-        click.echo(f"Nothing is lost: {kept}. To try again: prospection retry --user {user}", err=True)
+        click.echo(f"Nothing is lost: {kept}. To try again: {suggested('retry', '--user', user)}", err=True)
         sys.exit(1)
 
 
@@ -133,7 +133,7 @@ def _talk(outcomes: Sequence[Outcome], user: str) -> None:
     if empty:
         parts.append(f"{empty} held nothing new")
     if queued:
-        parts.append(f"{queued} stored, to be extracted by: prospection retry --user {user}")
+        parts.append(f"{queued} stored, to be extracted by: {suggested('retry', '--user', user)}")
     usage = sum((outcome.usage for outcome in outcomes if not isinstance(outcome, Queued)), Usage())
     if usage.calls:
         parts.append(spent(usage))

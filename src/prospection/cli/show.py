@@ -106,7 +106,7 @@ def ranking(facts: Sequence[ScoredFact], *, marked: Collection[str] = (), limit:
     table.add_column(justify="right", style="dim")
     if marked:
         table.add_column(width=1)
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")  # Chinese and Japanese have no spaces to break a line at
     for place, item in enumerate(facts, start=1):
         strong = item.fid in marked
         statement = _statement(item.fact, limit=limit, strong=strong)
@@ -152,7 +152,10 @@ def facts_table(facts: Sequence[Fact]) -> Table:
     """Return facts as a table with id, date, kind and statement."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("id", "said", "kind", "statement"):
-        table.add_column(name, ratio=1 if name == "statement" else None, no_wrap=name != "statement")
+        if name == "statement":
+            table.add_column(name, ratio=1, overflow="fold")
+        else:
+            table.add_column(name, no_wrap=True)
     for fact in facts:
         style = "dim strike" if fact.valid_until is not None else ""
         count = f"  ×{fact.frequency}" if fact.frequency > 1 else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prospection.cli.options import Place, as_json, memory_options, open_memory, print_json, print_value
+from prospection.cli.words import suggested
 from prospection.types import Trace
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def trace(
         found = memory.trace(trace_id, user=user)
         if found is None:
             raise click.ClickException(
-                f"{user} has no trace {trace_id!r}; list them with: prospection trace --user {user}"
+                f"{user} has no trace {trace_id!r}; list them with: {suggested('trace', '--user', user)}"
                 if trace_id
-                else f"{user} has no traces; make one with: prospection recall QUERY --user {user}"
+                else f"{user} has no traces; make one with: {suggested('recall', 'QUERY', '--user', user)}"
             )
         if fact is not None:
             _explain(memory.explain(fact, user=user, trace_id=found.id), json_)
@@ -65,15 +66,16 @@ def _list(traces: list[Trace], user: str, json_: bool) -> None:
         ])  # fmt: skip
         return
     if not traces:
-        click.echo(f"{user} has no traces; make one with: prospection recall QUERY --user {user}", err=True)
+        click.echo(f"{user} has no traces; make one with: {suggested('recall', 'QUERY', '--user', user)}", err=True)
         return
     from rich.table import Table
 
-    from prospection.cli.show import console
+    from prospection.cli.show import console, plain
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("id", "asked at", "policy", "facts", "calls", "query"):
-        table.add_column(name, no_wrap=name != "query", justify="right" if name in {"facts", "calls"} else "left")
+        right = name in {"facts", "calls"}
+        table.add_column(name, no_wrap=name != "query", overflow="fold", justify="right" if right else "left")
     for item in traces:
         table.add_row(
             item.id,
@@ -81,7 +83,7 @@ def _list(traces: list[Trace], user: str, json_: bool) -> None:
             item.policy,
             str(len(item.returned)),
             str(item.usage.calls),
-            item.query,
+            plain(item.query),
         )
     console().print(table)
 

@@ -1,10 +1,17 @@
-"""How the commands that talk say counts and costs: values in, words out. Imports nothing heavy."""
+"""How the commands that talk say counts, costs and what to type next: values in, words out. Imports nothing heavy."""
 
 from __future__ import annotations
 
+import shlex
+
 from prospection.types import Usage
 
-__all__ = ["counted", "spent"]
+__all__ = ["counted", "spent", "suggested"]
+
+
+def suggested(*arguments: object) -> str:
+    """Return a command of ours to be copied into a shell: every argument is quoted where it needs to be."""
+    return shlex.join(["prospection", *map(str, arguments)])
 
 
 def counted(number: int, name: str) -> str:

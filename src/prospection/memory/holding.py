@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prospection.memory.opening import Opening, checked
+from prospection.memory.opening import Opening, checked, page
 from prospection.types import Erased, Fact, Record, SessionRecord, SessionState
 
 __all__ = ["Holds"]
@@ -21,7 +21,7 @@ class Holds(Opening):
         Args:
             history: Include facts that later ones have replaced.
         """
-        return await (await self._open()).store.facts(checked(user), history=history, after=after, limit=limit)
+        return await (await self._open()).store.facts(checked(user), history=history, after=after, limit=page(limit))
 
     async def fact(self, fid: str, *, user: str) -> Fact | None:
         """Return one fact, current or not, or None."""
@@ -37,7 +37,7 @@ class Holds(Opening):
         limit: int = 100,
     ) -> list[SessionRecord]:
         """Page through a user's sessions in the order of arrival; `after` is the last id seen."""
-        return await (await self._open()).store.sessions(checked(user), states=states, after=after, limit=limit)
+        return await (await self._open()).store.sessions(checked(user), states=states, after=after, limit=page(limit))
 
     async def session(self, session_id: str, *, user: str) -> SessionRecord | None:
         """Return one session with its messages and its state, or None."""
@@ -45,7 +45,7 @@ class Holds(Opening):
 
     async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
         """Page through the names of all users, for operators."""
-        return await (await self._open()).store.users(after=after, limit=limit)
+        return await (await self._open()).store.users(after=after, limit=page(limit))
 
     async def statistics(self, *, user: str | None = None) -> dict[str, int]:
         """Count sessions by state, facts, cues, vectors and traces, of one user or of all."""
@@ -64,7 +64,7 @@ class Holds(Opening):
 
         `prospection.exchange.archive` writes it to a file and reads it back.
         """
-        return await (await self._open()).store.dump(checked(user), after=after, limit=limit)
+        return await (await self._open()).store.dump(checked(user), after=after, limit=page(limit))
 
     async def restore(self, records: Sequence[Record], *, user: str) -> None:
         """Write what `dump` gave, here or elsewhere, to the last detail: ids, versions, times, states.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
+from unicodedata import category
 
 import anyio
 
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from prospection.remember.remember import Remembering
     from prospection.store.sqlite import SQLiteStore
 
-__all__ = ["Opened", "Opening", "checked", "instant", "now"]
+__all__ = ["Opened", "Opening", "checked", "instant", "now", "page"]
 
 T = TypeVar("T")
+
+_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
+"""Unicode's categories of control characters, line and paragraph separators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,12 @@ class Opening:
             policy: How memory is searched when `recall` does not say.
             store: A `FactStore` in place of the file; then its owner closes it.
             settings: Everything else; read from environment and file when not given.
+
+        Raises:
+            InputError: The path is none.
         """
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise InputError(f"the path of the memory is {path!r}; pass it as text, for example Memory('memory.db')")
         self._path, self._model, self._base_url = path, model, base_url
         self._encoder, self._policy, self._given_store, self._given_settings = encoder, policy, store, settings
         self._opened: Opened | None = None
@@ -177,8 +186,21 @@ def checked(user: str) -> str:
     """Return the user's name.
 
     Raises:
-        InputError: It is empty, or is no text that can be stored.
+        InputError: It is empty, holds a line break or another control character, or is no text that can be stored.
     """
     if not whole_text(user, "the user").strip():
         raise InputError(f"user {user!r} is empty; every call names whose memory it is about")
+    if odd := next((character for character in user if category(character) in _CONTROLS), None):
+        raise InputError(f"user {user!r} holds the control character {odd!r}; pass a name on one line, without any")
     return user
+
+
+def page(limit: int) -> int:
+    """Return how many entries a page may have.
+
+    Raises:
+        InputError: It is no whole number from 1 on.
+    """
+    if not isinstance(limit, int) or limit < 1:
+        raise InputError(f"the limit is {limit!r}; pass a whole number from 1 on")
+    return limit

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from prospection.errors import InputError
-from prospection.memory.opening import Opening, checked
+from prospection.memory.opening import Opening, checked, page
 from prospection.types import Answer, Budget, Recall, Trace
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Recalls(Opening):
 
     async def traces(self, *, user: str, before: str | None = None, limit: int = 20) -> list[Trace]:
         """Page through a user's traces, newest first; `before` is the last id seen."""
-        return await (await self._open()).store.traces(checked(user), before=before, limit=limit)
+        return await (await self._open()).store.traces(checked(user), before=before, limit=page(limit))
 
     async def trace(self, trace_id: str | None = None, *, user: str) -> Trace | None:
         """Return one trace, by default the latest; None when there is no such trace."""

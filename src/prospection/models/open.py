@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["build_model", "open_chat"]
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
+_FAMILIES = (
+    (re.compile(r"gpt-oss|llama|qwen|gemma|phi\d?\b|mi[sx]tral|deepseek"), "ollama"),
+    (re.compile(r"(chat)?gpt|o[134](-|$)"), "openai"),
+    (re.compile(r"claude"), "anthropic"),
+    (re.compile(r"gemini"), "google"),
+)
+"""How well-known models are named, and who serves them."""
 _VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 
 
@@ -132,15 +139,17 @@ def _compatible(model: str, base_url: str) -> Model:
     return OpenAIChatModel(model, provider=provider)
 
 
-def _unknown(name: str, known: Iterable[str]) -> UnknownNameError:
+def _unknown(name: str, known: Collection[str]) -> UnknownNameError:
     # There are hundreds of known names; offer the nearest, or the providers.
     near = difflib.get_close_matches(name, known, n=1)
-    offered = near or sorted({full.partition(":")[0] for full in known if ":" in full})
+    providers = {full.partition(":")[0] for full in known if ":" in full}
     return UnknownNameError(
         "language model",
         name,
-        offered,
-        hint='Write "provider:model", or give the base URL of an OpenAI-compatible endpoint.',
+        near or providers,
+        meant=next((f"{provider}:{name}" for family, provider in _FAMILIES if family.match(name)), None),
+        hint='Write "provider:model", or for a server of your own give the base URL of its OpenAI-compatible endpoint: '
+        f"--base-url {_OLLAMA} on the command line.",
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from time import monotonic
 
 from prospection.config import RecallSettings
-from prospection.errors import BudgetExceededError, ConfigError, InputError, UnknownUserError
+from prospection.errors import BudgetExceededError, ConfigError, InputError, StoreError, UnknownUserError
 from prospection.library.library import GoalLibrary
 from prospection.models.meter import MeteredChat, remaining
 from prospection.protocols import ChatModel, Embedder, FactStore
@@ -89,9 +89,7 @@ class Recalling:
             pinned=await self._pinned(user, where.at),
             shadow=None if other is None else (other, self._run(query, user, where, self._metered(limits), limits)),
         )
-        if settings.traces:
-            await self.store.put_trace(user, result.trace)
-        return result
+        return await self._with_its_trace_kept(user, result) if settings.traces else result
 
     async def answer(
         self,
@@ -147,6 +145,15 @@ class Recalling:
             changes=compare(trace, result.trace),
             differences=tuple(dict.fromkeys(model.differences)) if model is not None else (),
         )
+
+    async def _with_its_trace_kept(self, user: str, result: Recall) -> Recall:
+        """Keep the trace. A store that cannot be written to costs the trace, not the recall, which says so."""
+        try:
+            await self.store.put_trace(user, result.trace)
+        except StoreError as error:
+            notes = (*result.trace.notes, f"The trace of this recall was not kept: {error}.")
+            return replace(result, trace=replace(result.trace, notes=notes))
+        return result
 
     def _default(self) -> str:
         return self.policy or self.settings.policy or ("library" if self.model is None else "foresight")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from prospection.errors import ConversationError, UnknownNameError
+from prospection.errors import ConversationError, InputError, UnknownNameError
 from prospection.types import aware_utc
 
 __all__ = ["parse_instant", "zone_name", "zone_named"]
@@ -48,8 +48,11 @@ def zone_named(name: str) -> ZoneInfo:
     """Return the time zone of an IANA name.
 
     Raises:
+        InputError: It is no name.
         UnknownNameError: There is no such zone.
     """
+    if not isinstance(name, str):
+        raise InputError(f"the time zone is {name!r}; pass its IANA name as text, for example 'Europe/Zurich' or 'UTC'")
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -5,6 +5,7 @@ A path goes in, a connection set up for durable writes and real erasure comes ou
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -44,20 +45,36 @@ def check_path(path: str) -> None:
 
 
 def connect(path: str, busy_timeout: float) -> sqlite3.Connection:
-    """Open a connection that any thread may use, one at a time.
+    """Open a connection that any thread may use, one at a time. In a folder that is read-only it only reads.
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.
     """
-    connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    as_it_lies = _has_no_place_for_a_log(path)
+    connection = sqlite3.connect(
+        f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1" if as_it_lies else path,
+        uri=as_it_lies,
+        timeout=busy_timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
     try:
         for setting in _SETTINGS:
             connection.execute(setting)
-        _use_wal(connection, busy_timeout)
+        if not as_it_lies:
+            _use_wal(connection, busy_timeout)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _has_no_place_for_a_log(path: str) -> bool:
+    # Even to read, SQLite makes the files of its log beside a database in WAL mode. Where it cannot, and where nobody
+    # else who may write has made them, the file is whole and is read as it lies.
+    if path == MEMORY:
+        return False
+    return Path(path).is_file() and not os.access(Path(path).parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 def _use_wal(connection: sqlite3.Connection, busy_timeout: float) -> None:

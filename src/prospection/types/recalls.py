@@ -76,7 +76,8 @@ class Trace:
         stages: Every call to a model.
         facts: Text of every fact that was reached, by id.
         returned: Ids and scores of the facts returned, in order.
-        notes: What a reader should know, in sentences: a ceiling that was hit, a phase that could not run.
+        notes: What a reader should know, in sentences: a ceiling that was hit, a phase that could not run,
+            a trace that the store could not keep.
         shadow: What a second policy did beside this one, for comparison; nothing of it was served.
     """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from prospection.errors import InputError
 
 __all__ = ["Budget", "Usage"]
 
@@ -47,9 +49,22 @@ class Budget:
         max_tokens: Tokens in and out together.
         max_cost: US dollars.
         deadline: Seconds from the start.
+
+    Raises:
+        InputError: A ceiling is below 0, or no number; of calls and tokens, no whole number.
     """
 
     max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
     deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        for ceiling in fields(self):
+            value, whole = getattr(self, ceiling.name), ceiling.name in {"max_calls", "max_tokens"}
+            numbers = int if whole else (int, float)
+            if value is not None and not (isinstance(value, numbers) and value >= 0):  # not: NaN is no ceiling
+                raise InputError(
+                    f"{ceiling.name} is {value!r}; pass a {'whole ' if whole else ''}number from 0 on, "
+                    "or None for no ceiling"
+                )

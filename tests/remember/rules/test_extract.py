@@ -93,6 +93,50 @@ def test_what_the_person_says_of_themselves_is_kept_in_their_words(text: str, ke
     assert infos(text) == kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am a vegan since 2019.",
+        "I'm a nurse.",
+        "I am deaf.",
+        "I am 34 years old.",
+        "I am left-handed.",
+        "I am a single father.",
+        "I am scared of flying.",
+        "I am lactose intolerant.",
+        "I am training for a marathon.",
+        "I have no car.",
+        "We have a small garden.",
+        "I have asthma.",
+        "I take metformin.",
+        "I wear hearing aids.",
+        "I play the cello.",
+        "I don't eat pork.",
+        "I can’t drive.",
+        "I no longer eat meat.",
+        "My knee hurts when I climb stairs.",
+        "I get migraines from red wine.",
+    ],
+)
+def test_plain_statements_are_kept_however_short(text: str) -> None:
+    assert infos(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm a bit tired.",
+        "I have a quick question.",
+        "I have no idea.",
+        "I can't find it.",
+        "I take it back.",
+        "I'm here.",
+    ],
+)
+def test_what_only_looks_like_one_is_not(text: str) -> None:
+    assert infos(text) == []
+
+
 def test_an_answer_carries_its_question() -> None:
     answer = "Before eleven in the morning. Talks after that are wasted on me, my head clouds over."
     assert infos("Help me plan.", "Gladly. When do talks go best?", answer) == [f"[When do talks go best?] {answer}"]
@@ -143,6 +187,64 @@ def test_pasted_material_is_no_statement_of_the_person() -> None:
     assert infos(article) == []
 
 
+BLOG = """I moved to Lisbon in 2014 with my husband and our two children. My mother thought I was mad. I worked for a
+bank in Dublin until then and hated every Monday.
+
+In 2016 I started a bakery with my sister-in-law. We bake sourdough every night from two in the morning. My husband
+drives the van and I do the books. I was diagnosed with celiac disease in 2018, a cruel joke for a baker.
+
+I still miss the rain in Dublin. I fly home every Christmas to see my father, who is 91. We plan to retire in the
+Algarve in 2030, and I want to write a book about bread. I have lost twelve kilos since we opened the second shop."""
+"""What somebody says of themselves in the first person, for two dozen lines."""
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"Here is an article I found:\n\n{BLOG}", []),
+        (f"Summarise this\n{BLOG}", []),
+        (f"Please proofread this text: {BLOG}", []),
+        (f"Email from my landlord:\n{BLOG}", []),
+        (f"Fass diesen Artikel zusammen:\n\n{BLOG}", []),
+        (f"{BLOG}\n\n{BLOG}\n\n{BLOG}\n\nPlease summarise this article.", []),
+        (f"Why we left Dublin for a bakery\nBy Maeve O'Brien\nMarch 3, 2023 - 6 min read\n\n{BLOG}", []),
+        (f"I'm vegan. Can you summarise this article?\n\n{BLOG}", ["I'm vegan."]),
+        (
+            f"I'm diabetic, by the way. Here's a blog post on moving:\n\n{BLOG}\n\nI live in Bern, is that for us?",
+            ["I'm diabetic, by the way.", "I live in Bern, is that for us?"],
+        ),
+        (f"I read this: “{BLOG}” and I cried. I have two sons.", ["I have two sons."]),
+        (
+            "> I have owned this house since 1990.\n> My wife is ill.\nI have rented this flat since 2019.",
+            ["I have rented this flat since 2019."],
+        ),
+    ],
+)
+def test_somebody_elses_first_person_is_not_the_persons(text: str, kept: list[str]) -> None:
+    assert infos(text) == kept
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "",
+        "Long story short: ",
+        "I'll explain this once: ",
+        "Here is my letter to the bank:\n\n",
+        "About me\n\n# Life\n",
+    ],
+)
+def test_a_long_text_of_ones_own_is_kept(lead: str) -> None:
+    assert infos(BLOG)
+    assert [info[-60:] for info in infos(lead + BLOG)][-5:] == [info[-60:] for info in infos(BLOG)][-5:]
+
+
+def test_a_pasted_text_does_not_say_which_language_the_person_speaks() -> None:
+    assert infos(f"Ich bin allergisch gegen Nüsse. Fass diesen Artikel zusammen:\n\n{BLOG}") == [
+        "Ich bin allergisch gegen Nüsse."
+    ]
+
+
 def test_statements_stay_short() -> None:
     text = "I have worked for the city since 2001, " + "and every year brings another office to my desk, " * 20
     (fact,) = facts(text)
@@ -161,6 +263,9 @@ def test_languages_are_told_apart() -> None:
         language = language_of(text)
         assert language is not None
         assert language.code == code
+    for text, code in (("I am Swiss.", "en"), ("I drive an old Volvo.", "en"), ("Am Montag bin ich in Bern.", "de")):
+        assert (found := language_of(text)) is not None
+        assert found.code == code
     assert language_of("Abito a Torino con mio marito.") is None
     assert language_of("我住在上海") is None
     assert language_of("") is None

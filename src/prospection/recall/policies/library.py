@@ -8,7 +8,8 @@ want to know; where the two meet, the fact matters to the request. Three signals
 - nearness: the fact's own words and meaning against the request, as in `hybrid`
 
 How much foresight counts depends on the request: one that resembles goals more than it resembles stored facts is about
-the future, one that resembles a stored fact is about the past and is answered by nearness.
+the future, one that resembles a stored fact is about the past and is answered by nearness. One without a letter or a
+digit resembles nothing: `hybrid` answers it, and the trace says so.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from prospection.config import RecallSettings
 from prospection.library.index import GoalIndex
 from prospection.library.profile import Profiles, goal_weights
+from prospection.recall.policies.hybrid import Hybrid
 from prospection.recall.policy import Ranking
 from prospection.recall.run import Run
 from prospection.recall.signals import gate
@@ -64,6 +66,9 @@ class Library:
 
     async def recall(self, query: str, run: Run) -> Ranking:
         """See `Policy.recall`."""
+        if not any(character.isalnum() for character in query):  # any vector has nearest goals, which mean nothing here
+            run.note("Nothing is imagined: the request has no letter and no digit; say in words what is asked.")
+            return await Hybrid(limit=self.limit).recall(query, run)
         index = await run.library.open()
         (request,) = await run.embed([query])
         facts, lexical = await self._candidates(query, request, run, index)

@@ -1,9 +1,9 @@
 """From a conversation to facts by rules, where there is no language model.
 
 In goes a session; out come candidates that keep the person's own statements, in their own words and language. Small
-talk, questions, requests and remarks on the assistant's text are left out, as is everything that the assistant was
-given from memory. Nothing is rephrased: only a leading "Well, " is dropped, and what a passage refers to is put before
-it in brackets.
+talk, questions, requests, remarks on the assistant's text and what the person pasted are left out, as is everything
+that the assistant was given from memory. Nothing is rephrased: only a leading "Well, " is dropped, and what a passage
+refers to is put before it in brackets.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from prospection.remember.rules.dates import event_time
 from prospection.remember.rules.kinds import entities, guess_type
 from prospection.remember.rules.languages import Language, language_of
 from prospection.remember.rules.passages import find_passages
+from prospection.remember.rules.pasted import own_text
 from prospection.types import Candidate, Message, Session, Source
 
 __all__ = ["extract_by_rules"]
@@ -33,7 +34,7 @@ def extract_by_rules(session: Session, messages: Sequence[Message], start: int =
         Candidates in the order in which they were said, each with its message and the words it rests on, without cues;
         `[]` when nothing is worth keeping.
     """
-    language = language_of("\n".join(message.content for message in messages if _is_own(message)))
+    language = language_of("\n".join(own_text(message.content) for message in messages if _is_own(message)))
     zone: tzinfo = ZoneInfo(session.zone) if session.zone else UTC
     found: list[Candidate] = []
     earlier: list[str] = []

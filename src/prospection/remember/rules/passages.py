@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prospection.remember.rules.languages import Language
+from prospection.remember.rules.pasted import pasted_parts
 from prospection.remember.rules.persons import person_meant
 from prospection.remember.rules.sentences import Sentence, split_sentences
 from prospection.remember.rules.worth import ENOUGH, is_question, is_vague, points_of
@@ -62,9 +63,12 @@ def find_passages(message: str, *, asked: str, earlier: Sequence[str], language:
         language: The person's language in this conversation, or None for the general rules.
     """
     sentences = split_sentences(message)
-    if _is_pasted(message, sentences, language):
+    parts = pasted_parts(message)
+    if _is_pasted([sentence for sentence in sentences if not _touches(sentence, parts)], language):
         return []
-    weighed = _weigh(sentences, language)
+    weighed = [
+        replace(item, points=None) if _touches(item.sentence, parts) else item for item in _weigh(sentences, language)
+    ]
     found: list[Passage] = []
     for begin, end in _spans(weighed, language):
         group = weighed[begin:end]
@@ -133,11 +137,17 @@ def _leans(text: str, language: Language | None) -> bool:
     return short or bool(language.leaning.match(text))
 
 
-def _is_pasted(message: str, sentences: Sequence[Sentence], language: Language | None) -> bool:
+def _touches(sentence: Sentence, parts: Sequence[tuple[int, int]]) -> bool:
+    return any(start < sentence.end and sentence.start < end for start, end in parts)
+
+
+def _is_pasted(sentences: Sequence[Sentence], language: Language | None) -> bool:
+    """Tell whether what nothing marks as pasted is so much, and speaks so little of the person, that it must be."""
+    length = sum(len(sentence.text) for sentence in sentences)
     if language is None:  # who speaks cannot be told, so the length alone has to do
-        return len(message) > 2 * PASTED_CHARS
+        return length > 2 * PASTED_CHARS
     own = sum(bool(language.subject.search(sentence.text)) for sentence in sentences)
-    return len(message) > PASTED_CHARS and own < OWN_SHARE * len(sentences)
+    return length > PASTED_CHARS and own < OWN_SHARE * len(sentences)
 
 
 def _question_before(text: str, asked: str, earlier: Sequence[str], language: Language | None) -> str | None:
