@@ -9,49 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from measured import row
 from prospection.errors import InputError, UnknownNameError
 from prospection.evaluation.runs.compare import compare, compare_all, rows_of
 from prospection.evaluation.runs.plots import save_plots
-from prospection.evaluation.runs.rows import IndexRow, Row
+from prospection.evaluation.runs.rows import IndexRow
 from prospection.evaluation.runs.summary import summarise
 from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 from prospection.evaluation.runs.write import write_report
 from prospection.types import Usage
-
-
-def row(
-    system: str,
-    query: str,
-    ranks: tuple[int | None, ...],
-    *,
-    person: str = "ada",
-    seed: int = 0,
-    calls: int = 0,
-    cost: float | None = 0.0,
-    category: str | None = None,
-    error: str | None = None,
-) -> Row:
-    """Return a row whose facts take ten tokens each; similarities fall with the place of the reference."""
-    found = sorted(rank for rank in ranks if rank is not None)
-    return Row(
-        dataset="quest",
-        system=system,
-        seed=seed,
-        query=query,
-        user=person,
-        person=person,
-        category=category,
-        fids=tuple(f"f{n}" for n in range(max(found, default=0))),
-        ranks=ranks,
-        tokens=tuple(None if rank is None else 10 * rank for rank in ranks),
-        similarities=tuple(0.5 - place / 10 for place in range(len(ranks))),
-        relevant=tuple(found),
-        context_tokens=10 * max(found, default=0),
-        usage=Usage(calls=calls, tokens_in=100 * calls, tokens_out=10 * calls, cost=cost),
-        seconds=0.5,
-        error=error,
-    )
-
 
 ROWS = [
     row("direct", "q1", (1, 8), category="trips"),
@@ -133,9 +99,19 @@ def test_a_comparison_by_hand() -> None:
 
 
 def test_only_queries_that_both_were_asked_are_compared() -> None:
-    assert compare(ROWS[:3], ROWS[3:5]).queries == 2
+    found = compare(ROWS[:3], ROWS[3:5])
+    assert (found.queries, found.only_a, found.only_b) == (2, 1, 0)
+    found = compare(ROWS[:1], ROWS[3:])
+    assert (found.queries, found.only_a, found.only_b) == (1, 0, 2)
     with pytest.raises(InputError, match="'direct' and 'pgr' were asked no query in common"):
         compare(ROWS[:1], ROWS[4:])
+
+
+def test_failed_cases_among_those_compared_are_counted() -> None:
+    found = compare(ROWS[:3], ROWS[3:])
+    assert (found.failed_a, found.failed_b) == (0, 1)
+    found = compare(ROWS[3:], ROWS[:2])  # the failed case is of a query that is left out
+    assert (found.failed_a, found.failed_b) == (0, 0)
 
 
 def test_all_pairs_are_corrected_together() -> None:

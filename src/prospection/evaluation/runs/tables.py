@@ -26,16 +26,20 @@ Column = tuple[str, Callable[[Summary], float | None], str]
 SHARE = ".3f"
 
 
-def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = ()) -> str:
-    """Return everything as a Markdown document, data set by data set; the best share of each column is bold."""
-    parts = []
+def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = (), notes: Sequence[str] = ()) -> str:
+    """Return everything as a Markdown document, data set by data set; the best share of each column is bold.
+
+    Args:
+        notes: What holds for all of it, in sentences; they stand first.
+    """
+    parts = list(notes)
     for dataset, own in _by_dataset(summaries).items():
         parts += [f"## {dataset}", _counts(own), *_sections(own)]
         compared = [one for one in comparisons if one.dataset == dataset]
         if compared:
             parts += ["### Differences", comparison_table(compared), _how_compared(compared)]
-        if notes := _notes(own):
-            parts += ["### Notes", notes]
+        if said := _notes(own):
+            parts += ["### Notes", said]
     return "\n\n".join(parts) + "\n"
 
 
