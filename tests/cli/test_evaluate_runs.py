@@ -57,6 +57,21 @@ def test_runs_of_one_system_stand_side_by_side(run: Run) -> None:
     assert {one["system"]: one["recall_all"] for one in summaries} == {"pgr (main)": 1.0, "pgr (change)": 0.0}
 
 
+def test_what_is_tested_is_people(run: Run) -> None:
+    rows = [
+        row(system, f"q{n}", (rank,), person=f"p{n % 4}") for system, rank in (("a", 9), ("b", 1)) for n in range(32)
+    ]
+    run_of(Path("runs/four"), rows)
+    found = run("eval", "compare", "runs/four", "a", "b", "--at", "5").stdout
+    assert "p = 0.1250 over people, 32 better" in found
+    assert "4 are too few people to tell, the smallest p is 0.125." in found
+    over = run("eval", "compare", "runs/four", "a", "b", "--at", "5", "--over", "queries").stdout
+    assert "p = 0.0001 over queries, as if those of one person were independent" in over
+    assert "4 are too few people to tell" in over
+    assert "permutation test over people" in run("eval", "report", "runs/four").stdout
+    assert "permutation test over queries" in run("eval", "report", "runs/four", "--over", "queries").stdout
+
+
 def test_a_gate_sees_an_outage_and_an_unfinished_run(run: Run) -> None:
     whole = [row("pgr", f"q{n}", (1,)) for n in range(4)]
     gone = [row("pgr", "q0", (None,), error="EndpointError: gone"), *whole[1:]]

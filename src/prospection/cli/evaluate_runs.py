@@ -30,6 +30,15 @@ __all__ = ["answers", "compare", "datasets", "plans", "report", "run"]
 
 RUNS = Path("runs")
 
+over_option = click.option(
+    "--over",
+    type=click.Choice(["people", "queries"]),
+    default="people",
+    show_default=True,
+    help="What the permutation test takes for independent. Queries of one person are not: over queries p comes out "
+    "too small, unless each person asked one.",
+)
+
 
 @click.command()
 @click.argument("plan", metavar="PLAN", required=False)
@@ -93,7 +102,16 @@ def run(
 @click.option("--no-plots", is_flag=True, help="Write no plots.")
 @click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Fact budget of the tests.")
 @click.option("--baseline", metavar="SYSTEM", help="Test the others against this one.  [default: all pairs]")
-def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: int, baseline: str | None) -> None:
+@over_option
+def report(
+    runs: Sequence[str],
+    form: str,
+    out: str | None,
+    no_plots: bool,
+    at: int,
+    baseline: str | None,
+    over: Any,  # noqa: ANN401 - a choice of click's
+) -> None:
     """Make tables of one or several RUNs: recall, exact recall, precision, costs, tests between systems.
 
     Systems of several runs stand side by side where their data set has one name and is the same data; one that several
@@ -108,7 +126,7 @@ def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: 
     if not read.rows:
         raise click.ClickException(f"{', '.join(map(repr, runs))}: no case is done yet; run the plan first")
     summaries = summarise(read.rows, read.indexes)
-    comparisons = compare_all(read.rows, at=at, baseline=baseline)
+    comparisons = compare_all(read.rows, at=at, baseline=baseline, unit=over)
     if out is None:
         if form == "json":
             print_json(as_json(summaries, comparisons))
@@ -135,13 +153,7 @@ def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: 
 @click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all that both were asked]")
 @click.option("--measure", type=click.Choice(["recall", "exact"]), default="recall", show_default=True)
 @click.option("--at", type=click.IntRange(min=1), help="Fact budget.  [default: everything returned]")
-@click.option(
-    "--over",
-    type=click.Choice(["queries", "people"]),
-    default="queries",
-    show_default=True,
-    help="What the permutation test takes for independent.",
-)
+@over_option
 @click.option("--fail-below", type=float, metavar="X", help="Exit with 1 when B - A is below X on a data set.")
 @as_json
 def compare(
@@ -344,13 +356,20 @@ def _gaps(one: Comparison) -> str:
 
 
 def _sentence(one: Comparison) -> str:
+    from prospection.evaluation.runs.compare import smallest_p
+
     what = {"recall": "recall", "exact": "exact recall"}[one.measure]
     at = " of everything returned" if one.at is None else f"@{one.at}"
     ends = "" if one.interval is None else f", 95 % {one.interval[0]:+.3f} to {one.interval[1]:+.3f} over people"
-    real = "a real difference" if one.p_corrected < 0.05 else "not told apart by this many"
+    verdict = {
+        "real": "a real difference",
+        "open": f"not told apart by this many {one.unit}",
+        "too few people": f"{one.people} are too few people to tell, the smallest p is {smallest_p(one.people):g}",
+    }[one.verdict]
+    caveat = ", as if those of one person were independent" if one.unit == "queries" else ""
     gaps = _gaps(one)
     return (
         f"{one.dataset}: {what}{at} {one.a:.3f} by {one.system_a} and {one.b:.3f} by {one.system_b}: "
-        f"{one.difference:+.3f}{ends}; p = {one.p_corrected:.4f} over {one.unit}, {one.better} better and {one.worse} "
-        f"worse of {one.queries}: {real}." + (f"{gaps}." if gaps else "")
+        f"{one.difference:+.3f}{ends}; p = {one.p_corrected:.4f} over {one.unit}{caveat}, {one.better} better and "
+        f"{one.worse} worse of {one.queries}: {verdict}." + (f"{gaps}." if gaps else "")
     )

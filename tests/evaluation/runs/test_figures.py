@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 
 from measured import row
 from prospection.errors import InputError, UnknownNameError
-from prospection.evaluation.runs.compare import compare, compare_all, rows_of
+from prospection.evaluation.runs.compare import LEVEL, compare, compare_all, rows_of
 from prospection.evaluation.runs.plots import save_plots
-from prospection.evaluation.runs.rows import IndexRow
+from prospection.evaluation.runs.rows import IndexRow, Row
 from prospection.evaluation.runs.summary import summarise
 from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 from prospection.evaluation.runs.write import write_report
@@ -124,8 +125,81 @@ def test_a_comparison_by_hand() -> None:
     assert (found.a, found.b, found.difference, found.p) == pytest.approx((1 / 3, 2 / 3, 1 / 3, 1.0))
     assert (found.better, found.worse, found.queries, found.people) == (1, 0, 3, 2)
     assert found.interval == pytest.approx((0.0, 0.5))
-    people = compare(ROWS[:3], ROWS[3:], at=10, unit="people")
-    assert people.p == 1.0
+    assert (found.unit, found.verdict) == ("people", "too few people")
+
+
+def asked(system: str, wins: dict[str, tuple[int, ...]]) -> list[Row]:
+    """Rows of people's queries; of each the first rank."""
+    return [
+        row(system, f"{person}-{n}", (rank,), person=person)
+        for person, ranks in wins.items()
+        for n, rank in enumerate(ranks)
+    ]
+
+
+def test_what_a_person_brings_is_flipped_at_once() -> None:
+    # Six people of two queries each, all better: 2 of 2^6 assignments of people reach that, 2 of 2^12 of queries.
+    people = [f"p{n}" for n in range(6)]
+    a, b = asked("a", dict.fromkeys(people, (30, 30))), asked("b", dict.fromkeys(people, (1, 1)))
+    found = compare(a, b, at=20)
+    assert (found.p, found.verdict) == (2 / 2**6, "real")
+    assert compare(a, b, at=20, unit="queries").p == 2 / 2**12
+
+
+def test_a_persons_queries_are_summed_so_that_each_query_weighs_the_same() -> None:
+    # Sums of 3, -1 and 1: of the eight |+-3 +-1 +-1| six reach 3. Means of 1, -1 and 1 would give 8 of 8.
+    a = asked("a", {"ada": (30, 30, 30), "ben": (1,), "cy": (30,)})
+    b = asked("b", {"ada": (1, 1, 1), "ben": (30,), "cy": (1,)})
+    found = compare(a, b, at=20)
+    assert (found.difference, found.p) == (3 / 5, 6 / 8)
+
+
+def test_equal_systems_are_told_apart_no_more_often_than_the_level_says() -> None:
+    # Eight people of eight queries; whom a system suits is chance, and it suits all queries of a person or none.
+    chance = random.Random(0)
+    wrong = {"people": 0, "queries": 0}
+    for _ in range(60):
+        wins = {
+            f"p{n}": tuple(1 if chance.random() < suits else 30 for _ in range(8))
+            for n in range(8)
+            for suits in [chance.choice((0.1, 0.9))]
+        }
+        a, b = asked("a", dict.fromkeys(wins, (30, 1) * 4)), asked("b", wins)
+        for unit in ("people", "queries"):
+            wrong[unit] += compare(a, b, at=20, unit=unit).p < LEVEL
+    assert wrong["people"] <= 6
+    assert wrong["queries"] >= 12
+
+
+def test_what_is_called_real() -> None:
+    def verdict(people: int, ranks: tuple[int, ...]) -> str:
+        names = [f"p{n}" for n in range(people)]
+        a = asked("a", dict.fromkeys(names, (30,)))
+        return compare(a, asked("b", {name: (rank,) for name, rank in zip(names, ranks, strict=True)}), at=20).verdict
+
+    assert verdict(5, (1,) * 5) == "too few people"  # p cannot be below 1/16
+    assert verdict(6, (1,) * 6) == "real"
+    assert verdict(6, (1, 1, 1, 30, 30, 30)) == "open"
+    # p over queries of few people is no ground for calling anything real.
+    a, b = asked("a", dict.fromkeys("abcd", (30,) * 8)), asked("b", dict.fromkeys("abcd", (1,) * 8))
+    assert compare(a, b, at=20, unit="queries").p < 0.001
+    assert compare(a, b, at=20, unit="queries").verdict == "too few people"
+
+
+def test_the_verdict_is_of_the_corrected_p() -> None:
+    names = [f"p{n}" for n in range(6)]
+    rows = [
+        one for system, rank in (("a", 1), ("b", 30), ("c", 40)) for one in asked(system, dict.fromkeys(names, (rank,)))
+    ]
+    assert {one.verdict for one in compare_all(rows, at=20)} == {"open"}  # 3 * 2 / 2**6
+    text = as_markdown(summarise(rows), compare_all(rows, at=20))
+    assert "The smallest p over 6 people is .031: compare fewer systems, with a baseline." in text
+    few = [one for one in rows if one.person < "p4"]
+    assert " 4 are too few people to tell: the smallest p over people is .125." in as_markdown(
+        summarise(few), compare_all(few, at=20)
+    )
+    over = as_markdown(summarise(few), compare_all(few, at=20, unit="queries"))
+    assert "over queries p comes out too small. 4 are too few people to tell" in over
 
 
 def test_only_queries_that_both_were_asked_are_compared() -> None:
@@ -146,7 +220,7 @@ def test_failed_cases_among_those_compared_are_counted() -> None:
 
 def test_all_pairs_are_corrected_together() -> None:
     systems = {"a": 1, "b": 30, "c": None}
-    rows = [row(name, f"q{n}", (rank,)) for name, rank in systems.items() for n in range(8)]
+    rows = [row(name, f"q{n}", (rank,), person=f"p{n}") for name, rank in systems.items() for n in range(8)]
     found = {(one.system_a, one.system_b): one for one in compare_all(rows, at=20)}
     assert found["a", "b"].p == 2 / 2**8
     assert found["a", "b"].p_corrected == 3 * 2 / 2**8
@@ -155,7 +229,7 @@ def test_all_pairs_are_corrected_together() -> None:
 
 def test_a_baseline_leaves_fewer_comparisons_to_correct_for() -> None:
     systems = {"a": 1, "b": 30, "c": None}
-    rows = [row(name, f"q{n}", (rank,)) for name, rank in systems.items() for n in range(8)]
+    rows = [row(name, f"q{n}", (rank,), person=f"p{n}") for name, rank in systems.items() for n in range(8)]
     found = {(one.system_a, one.system_b): one for one in compare_all(rows, at=20, baseline="b")}
     assert list(found) == [("b", "a"), ("b", "c")]
     assert found["b", "a"].p_corrected == 2 * 2 / 2**8

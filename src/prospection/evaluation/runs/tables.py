@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prospection.evaluation.metrics import BUDGETS, TOKEN_BUDGETS
-from prospection.evaluation.runs.compare import Comparison
+from prospection.evaluation.runs.compare import LEVEL, Comparison, smallest_p
 from prospection.evaluation.runs.summary import Interval, Summary
 from prospection.serial import to_json
 
@@ -70,7 +70,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> str:
             f"{one.difference:+.3f}",
             _range(one.interval, signed=True),
             _p(one.p),
-            f"**{_p(one.p_corrected)}**" if one.p_corrected < 0.05 else _p(one.p_corrected),
+            f"**{_p(one.p_corrected)}**" if one.verdict == "real" else _p(one.p_corrected),
             f"{one.better} / {one.worse}",
         ]
         for one in sorted(comparisons, key=lambda one: -abs(one.difference))
@@ -202,10 +202,19 @@ def _how_compared(compared: Sequence[Comparison]) -> str:
     first = compared[0]
     at = "of everything returned" if first.at is None else f"@{first.at}"
     what = {"recall": "Recall", "exact": "Exact recall"}[first.measure]
-    return (
+    text = (
         f"{what} {at}. Interval: bootstrap over people. p: paired permutation test over {first.unit}, corrected for "
-        f"{len(compared)} comparisons (Holm); bold below .05."
+        f"{len(compared)} comparisons (Holm). Bold: below .05, and the interval excludes 0."
     )
+    if first.unit == "queries":
+        text += " Queries of one person are not independent: over queries p comes out too small."
+    people = max(one.people for one in compared)
+    smallest = smallest_p(people)
+    if smallest >= LEVEL:
+        text += f" {people} are too few people to tell: the smallest p over people is {_p(smallest)}."
+    elif len(compared) * smallest >= LEVEL and first.unit == "people":
+        text += f" The smallest p over {people} people is {_p(smallest)}: compare fewer systems, with a baseline."
+    return text
 
 
 def _notes(own: Sequence[Summary]) -> str:
@@ -263,4 +272,4 @@ def _range(ends: Interval, *, signed: bool = False) -> str:
 
 
 def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
