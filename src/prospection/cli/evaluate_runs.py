@@ -318,7 +318,8 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
     click.echo(
         f"About {sum(one.calls + one.index_calls for one in estimates):,.0f} calls and {known:,.2f} dollars"
         + (", without what has no known price or tokens" if None in total else "")
-        + ", rehearsed on a few queries with made-up replies: good to a half or so.",
+        + ", rehearsed on a few queries with made-up replies: calls are good to a third where a system decides itself "
+        "when to stop, the tokens of replies to a half.",
         err=True,
     )
 

@@ -227,6 +227,15 @@ async def test_an_estimate_asks_nobody(tmp_path: Path, server: Loopback) -> None
 
 
 @pytest.mark.anyio
+async def test_an_index_is_rehearsed_for_one_person_and_counted_for_all(tmp_path: Path, server: Loopback) -> None:
+    plan = PLAN.partition("[[systems]]")[0] + '[[systems]]\nname = "graph"\nrival = "mem0g"\n'
+    (both,) = await session.estimate(begun(tmp_path, server.url, plan=plan))
+    (one,) = await session.estimate(begun(tmp_path, server.url, plan=plan.replace("path =", "users = 1\npath =")))
+    assert both.index_calls == 2 * one.index_calls > 0
+    assert server.chats == []
+
+
+@pytest.mark.anyio
 async def test_without_a_model_recorded_probes_stand_in(tmp_path: Path, server: Loopback) -> None:
     run = begun(tmp_path, server.url, plan=PLAN.replace('name = "quest"', 'name = "quest"\nqueries = 1'))
     bare = run.settings.models.model_copy(update={"chat": None, "base_url": None})
