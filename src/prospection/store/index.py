@@ -61,6 +61,21 @@ class UserIndex:
     cues: Vectored | None
     loaded: dict[int, Fact] = field(default_factory=dict)
 
+    @property
+    def ids(self) -> NDArray[Any]:
+        """(n,) int64: row ids, which the index of words knows facts by."""
+        return self.columns[0]
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """(n,) int64: numbers of the facts."""
+        return self.columns[1]
+
+    @property
+    def lengths(self) -> NDArray[Any]:
+        """(n,) int64: numbers of words."""
+        return self.columns[-1]
+
 
 def in_step(connection: sqlite3.Connection, held: UserIndex | None, user: User, encoder: Encoder | None) -> UserIndex:
     """Return the index of the state that `connection` sees.
