@@ -64,17 +64,20 @@ class UserIndex:
     @property
     def ids(self) -> NDArray[Any]:
         """(n,) int64: row ids, which the index of words knows facts by."""
-        return self.columns[0]
+        ids: NDArray[Any] = self.columns[0]
+        return ids
 
     @property
     def numbers(self) -> NDArray[Any]:
         """(n,) int64: numbers of the facts."""
-        return self.columns[1]
+        numbers: NDArray[Any] = self.columns[1]
+        return numbers
 
     @property
     def lengths(self) -> NDArray[Any]:
         """(n,) int64: numbers of words."""
-        return self.columns[-1]
+        lengths: NDArray[Any] = self.columns[-1]
+        return lengths
 
 
 def in_step(connection: sqlite3.Connection, held: UserIndex | None, user: User, encoder: Encoder | None) -> UserIndex:
