@@ -11,6 +11,7 @@ from typing import Any
 from prospection.evaluation.metrics import BUDGETS, TOKEN_BUDGETS
 from prospection.evaluation.runs.compare import Comparison
 from prospection.evaluation.runs.summary import Interval, Summary
+from prospection.evaluation.spreadsheets import guarded
 from prospection.serial import to_json
 
 __all__ = ["as_csv", "as_json", "as_markdown", "comparison_table"]
@@ -45,7 +46,7 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(lines[0]) if lines else ["dataset", "system"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: guarded(cell) for name, cell in line.items()} for line in lines)
     return out.getvalue()
 
 
