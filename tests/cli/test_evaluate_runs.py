@@ -6,6 +6,7 @@ from pathlib import Path
 
 from commands import Run, data_of, model_at, refused
 from loopback import Loopback
+from measured import row, run_of
 
 PLAN = """
 name = "small one"
@@ -47,6 +48,39 @@ def test_from_a_plan_to_a_gate(run: Run, data: str) -> None:
     assert "'lexical' is more than allowed (-0.1) from 'direct' on quest" in worse.stderr
     (found,) = data_of(run("eval", "compare", "runs/small-one", "direct", "lexical", "--json"))
     assert found["difference"] < 0
+
+
+def test_runs_of_one_system_stand_side_by_side(run: Run) -> None:
+    run_of(Path("runs/main"), [row("pgr", "q1", (1,))])
+    run_of(Path("runs/change"), [row("pgr", "q1", (None,))])
+    summaries = data_of(run("eval", "report", "runs/main", "runs/change", "--format", "json"))["summaries"]
+    assert {one["system"]: one["recall_all"] for one in summaries} == {"pgr (main)": 1.0, "pgr (change)": 0.0}
+
+
+def test_a_gate_sees_an_outage_and_an_unfinished_run(run: Run) -> None:
+    whole = [row("pgr", f"q{n}", (1,)) for n in range(4)]
+    gone = [row("pgr", "q0", (None,), error="EndpointError: gone"), *whole[1:]]
+    for name, rows in (("whole", whole), ("part", whole[:2]), ("gone", gone)):
+        run_of(Path("runs") / name, rows)
+
+    def gate(a: str, b: str) -> str:
+        found = run("eval", "compare", f"runs/{a}", "pgr", "pgr", "--against", f"runs/{b}", "--fail-below", "-0.1")
+        assert found.exit_code == (0 if (a, b) == ("whole", "whole") else 1)
+        return found.output
+
+    assert "quest: recall of everything returned 1.000 by pgr (whole) and 1.000 by pgr (whole)" in gate(
+        "whole", "whole"
+    )
+    assert "2 queries are missing from pgr (part) and left out; finish the runs" in gate("whole", "part")
+    assert "2 queries are missing from pgr (part) and left out" in gate("part", "whole")
+    # A failed case of the change counts against it; one of what it is held against would hide a loss.
+    failed = gate("whole", "gone")
+    assert "quest (-0.250); 1 of its cases failed and count as found nothing" in failed
+    assert "1 cases of pgr (gone) failed and count as found nothing." in failed
+    assert "'pgr (whole)' cannot be judged on quest: 1 cases of pgr (gone) failed" in gate("gone", "whole")
+    run_of(Path("runs/other"), whole, sha256="f" * 64)
+    against = run("eval", "compare", "runs/whole", "pgr", "pgr", "--against", "runs/other")
+    assert "data set 'quest' is not the same in runs 'whole' and 'other'" in refused(against)
 
 
 def test_a_run_is_resumed_and_replayed(run: Run, data: str) -> None:

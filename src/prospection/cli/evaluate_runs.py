@@ -96,31 +96,31 @@ def run(
 def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: int, baseline: str | None) -> None:
     """Make tables of one or several RUNs: recall, exact recall, precision, costs, tests between systems.
 
-    Systems of several runs stand side by side where their data set has one name.
+    Systems of several runs stand side by side where their data set has one name and is the same data; one that several
+    runs have measured is named after each of them, "system (run)".
     """
     from prospection.evaluation.runs.compare import compare_all
+    from prospection.evaluation.runs.several import read_runs
     from prospection.evaluation.runs.summary import summarise
     from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 
-    rows, indexes = [], []
-    for folder in map(_folder, runs):
-        rows += list(folder.rows().values())
-        indexes += folder.indexes()
-    if not rows:
+    read = read_runs([_folder(path) for path in runs])
+    if not read.rows:
         raise click.ClickException(f"{', '.join(map(repr, runs))}: no case is done yet; run the plan first")
-    summaries = summarise(rows, indexes)
-    comparisons = compare_all(rows, at=at, baseline=baseline)
+    summaries = summarise(read.rows, read.indexes)
+    comparisons = compare_all(read.rows, at=at, baseline=baseline)
     if out is None:
         if form == "json":
             print_json(as_json(summaries, comparisons))
         else:
-            click.echo(as_csv(summaries) if form == "csv" else as_markdown(summaries, comparisons), nl=False)
+            text = as_csv(summaries) if form == "csv" else as_markdown(summaries, comparisons, read.notes)
+            click.echo(text, nl=False)
         return
     from prospection.evaluation.runs.plots import save_plots
     from prospection.evaluation.runs.write import write_report
 
     place = Path(out)
-    written = write_report(place, summaries, comparisons)
+    written = write_report(place, summaries, comparisons, read.notes)
     if not no_plots:
         written += save_plots(summaries, place)
     for path in written:
@@ -159,25 +159,32 @@ def compare(
     """Say whether system B differs from system A: the difference, its interval, a paired permutation test.
 
     In a pipeline: `prospection eval compare yesterday foresight foresight --against today --at 20 --fail-below -0.02`.
+    It exits with 1 as well where nothing can be judged: a query that one of both was not asked, or a failed case of A,
+    which counts as found nothing and would hide a loss.
     """
+    from dataclasses import replace
+
     from prospection.evaluation.runs.compare import compare as test
     from prospection.evaluation.runs.compare import corrected, rows_of
+    from prospection.evaluation.runs.several import check_same_data, in_run, run_names
 
-    of_a = rows_of(_folder(run_).rows().values(), a, dataset)
-    of_b = rows_of(_folder(against or run_).rows().values(), b, dataset)
+    folders = [_folder(run_), _folder(against or run_)]
+    of_a, of_b = rows_of(folders[0].rows().values(), a, dataset), rows_of(folders[1].rows().values(), b, dataset)
     common = [name for name in of_a if name in of_b]
     if not common:
         raise click.ClickException(f"{a!r} and {b!r} have no data set in common: {list(of_a)} and {list(of_b)}")
+    check_same_data(folders, common)
     found = corrected([test(of_a[name], of_b[name], measure=measure, at=at, unit=over) for name in common])
+    if against is not None:
+        of_run = [in_run(system, run) for system, run in zip((a, b), run_names(folders), strict=True)]
+        found = [replace(one, system_a=of_run[0], system_b=of_run[1]) for one in found]
     if json_:
         print_value(found)
     else:
         for one in found:
             click.echo(_sentence(one))
-    failed = [one for one in found if fail_below is not None and one.difference < fail_below]
-    if failed:
-        names = ", ".join(f"{one.dataset} ({one.difference:+.3f})" for one in failed)
-        raise click.ClickException(f"{b!r} is more than allowed ({fail_below:+g}) from {a!r} on {names}")
+    if fail_below is not None:
+        _gate(found, fail_below)
 
 
 @click.command()
@@ -304,13 +311,46 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
     )
 
 
+def _gate(found: Sequence[Comparison], fail_below: float) -> None:
+    """Fail when B lost more than is allowed, or when that cannot be told."""
+    for one in found:
+        if one.only_a or one.only_b or one.failed_a:
+            raise click.ClickException(
+                f"{one.system_b!r} cannot be judged on {one.dataset}:{_gaps(one)}; finish the runs (--resume, "
+                "--retry-failed) and compare again"
+            )
+    lost = [one for one in found if one.difference < fail_below]
+    if lost:
+        a, b = lost[0].system_a, lost[0].system_b
+        names = ", ".join(f"{one.dataset} ({one.difference:+.3f})" for one in lost)
+        failed = sum(one.failed_b for one in lost)
+        because = f"; {failed} of its cases failed and count as found nothing" if failed else ""
+        raise click.ClickException(f"{b!r} is more than allowed ({fail_below:+g}) from {a!r} on {names}{because}")
+
+
+def _gaps(one: Comparison) -> str:
+    """Say which queries are left out and which cases failed; nothing where there are none."""
+    parts = [
+        f"{count} queries are missing from {system} and left out"
+        for system, count in ((one.system_a, one.only_b), (one.system_b, one.only_a))
+        if count
+    ]
+    parts += [
+        f"{count} cases of {system} failed and count as found nothing"
+        for system, count in ((one.system_a, one.failed_a), (one.system_b, one.failed_b))
+        if count
+    ]
+    return f" {'; '.join(parts)}" if parts else ""
+
+
 def _sentence(one: Comparison) -> str:
     what = {"recall": "recall", "exact": "exact recall"}[one.measure]
     at = " of everything returned" if one.at is None else f"@{one.at}"
     ends = "" if one.interval is None else f", 95 % {one.interval[0]:+.3f} to {one.interval[1]:+.3f} over people"
     real = "a real difference" if one.p_corrected < 0.05 else "not told apart by this many"
+    gaps = _gaps(one)
     return (
-        f"{one.dataset}: {what}{at} {one.a:.3f} ({one.system_a}) and {one.b:.3f} ({one.system_b}): "
+        f"{one.dataset}: {what}{at} {one.a:.3f} by {one.system_a} and {one.b:.3f} by {one.system_b}: "
         f"{one.difference:+.3f}{ends}; p = {one.p_corrected:.4f} over {one.unit}, {one.better} better and {one.worse} "
-        f"worse of {one.queries}: {real}."
+        f"worse of {one.queries}: {real}." + (f"{gaps}." if gaps else "")
     )

@@ -5,53 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from measured import row
 from prospection.errors import InputError, UnknownNameError
 from prospection.evaluation.runs.compare import compare, compare_all, rows_of
 from prospection.evaluation.runs.plots import save_plots
-from prospection.evaluation.runs.rows import IndexRow, Row
+from prospection.evaluation.runs.rows import IndexRow
 from prospection.evaluation.runs.summary import summarise
 from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 from prospection.evaluation.runs.write import write_report
 from prospection.types import Usage
-
-
-def row(
-    system: str,
-    query: str,
-    ranks: tuple[int | None, ...],
-    *,
-    person: str = "ada",
-    seed: int = 0,
-    calls: int = 0,
-    cost: float | None = 0.0,
-    category: str | None = None,
-    error: str | None = None,
-) -> Row:
-    """Return a row whose facts take ten tokens each; similarities fall with the place of the reference."""
-    found = sorted(rank for rank in ranks if rank is not None)
-    return Row(
-        dataset="quest",
-        system=system,
-        seed=seed,
-        query=query,
-        user=person,
-        person=person,
-        category=category,
-        fids=tuple(f"f{n}" for n in range(max(found, default=0))),
-        ranks=ranks,
-        tokens=tuple(None if rank is None else 10 * rank for rank in ranks),
-        similarities=tuple(0.5 - place / 10 for place in range(len(ranks))),
-        relevant=tuple(found),
-        context_tokens=10 * max(found, default=0),
-        usage=Usage(calls=calls, tokens_in=100 * calls, tokens_out=10 * calls, cost=cost),
-        seconds=0.5,
-        error=error,
-    )
-
 
 ROWS = [
     row("direct", "q1", (1, 8), category="trips"),
@@ -111,6 +78,35 @@ def test_deciles_and_categories() -> None:
     assert summary.by_category["trips"][1][20] == 3 / 5
 
 
+# A run that was stopped: the second system was asked one query of two.
+PART = [
+    row("pgr", "q1", (1, 2, 3, None, 30), similarities=(0.9, 0.8, 0.7, 0.6, 0.5)),
+    row("pgr", "q2", (None,) * 5, similarities=(0.4, 0.3, 0.2, 0.1, 0.0)),
+    row("direct", "q2", (None, 1, 2, 3, 4), similarities=(0.4, 0.3, 0.2, 0.1, 0.0)),
+]
+
+
+def test_deciles_of_a_run_that_was_stopped_are_those_of_all_that_was_asked() -> None:
+    pgr, direct = summarise(PART)
+    assert {group: found[20] for group, (_, found) in direct.by_decile.items()} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 0}
+    assert [mean for mean, _ in direct.by_decile.values()] == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+    assert len(pgr.by_decile) == 10
+    for order in (PART, PART[::-1]):
+        text = as_markdown(summarise(order))
+        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        assert ["direct", *["1.000"] * 4, "0.000", *["-"] * 5] in lines
+        assert (
+            "2 queries of 1 people. Not every system has been asked every query so often: of 2 cases direct 1." in text
+        )
+
+
+def test_seeds_that_are_not_finished_are_said() -> None:
+    rows = [row("pgr", query, (1,), seed=seed) for query in ("q1", "q2") for seed in (0, 1, 2)]
+    assert "2 queries of 1 people, 3 times each. Intervals" in as_markdown(summarise(rows))
+    cut = "2 queries of 1 people, 3 times each. Not every system has been asked every query so often: of 6 cases pgr 5."
+    assert cut in as_markdown(summarise(rows[:-1]))
+
+
 def test_indexes_are_counted_per_user() -> None:
     built = [
         IndexRow(
@@ -133,9 +129,19 @@ def test_a_comparison_by_hand() -> None:
 
 
 def test_only_queries_that_both_were_asked_are_compared() -> None:
-    assert compare(ROWS[:3], ROWS[3:5]).queries == 2
+    found = compare(ROWS[:3], ROWS[3:5])
+    assert (found.queries, found.only_a, found.only_b) == (2, 1, 0)
+    found = compare(ROWS[:1], ROWS[3:])
+    assert (found.queries, found.only_a, found.only_b) == (1, 0, 2)
     with pytest.raises(InputError, match="'direct' and 'pgr' were asked no query in common"):
         compare(ROWS[:1], ROWS[4:])
+
+
+def test_failed_cases_among_those_compared_are_counted() -> None:
+    found = compare(ROWS[:3], ROWS[3:])
+    assert (found.failed_a, found.failed_b) == (0, 1)
+    found = compare(ROWS[3:], ROWS[:2])  # the failed case is of a query that is left out
+    assert (found.failed_a, found.failed_b) == (0, 0)
 
 
 def test_all_pairs_are_corrected_together() -> None:
@@ -213,6 +219,15 @@ def test_a_report_is_written_with_plots(tmp_path: Path) -> None:
     drawing = (tmp_path / "out" / "quest-budgets.svg").read_text()
     assert "Recall by number of facts" in drawing  # text stays text
     assert "quest: 3 queries of 2 people" in drawing
+
+
+def test_plots_of_a_run_that_was_stopped(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    paid = [row("pgr", "q1", (1,), cost=0.1), replace(row("pgr", "q1", (1,), cost=None), dataset="unpriced")]
+    for place, rows in enumerate((PART, PART[::-1], paid)):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        assert save_plots(summarise(rows), folder)
 
 
 def test_plots_are_the_same_every_time(tmp_path: Path) -> None:

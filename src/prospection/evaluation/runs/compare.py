@@ -34,6 +34,8 @@ class Comparison:
         p: Of a paired permutation test, over `unit`.
         p_corrected: The same after Holm's correction for all comparisons made together.
         better, worse: Queries on which B is above and below A.
+        only_a, only_b: Queries that the other was not asked; they are left out.
+        failed_a, failed_b: Cases of the queries compared that failed; each counts as found nothing.
     """
 
     dataset: str
@@ -52,6 +54,10 @@ class Comparison:
     p_corrected: float
     better: int
     worse: int
+    only_a: int
+    only_b: int
+    failed_a: int
+    failed_b: int
 
 
 def score_of(measure: Measure, at: int | None) -> Score:
@@ -104,6 +110,10 @@ def compare(
         p_corrected=p,
         better=sum(value > 0 for value in differences),
         worse=sum(value < 0 for value in differences),
+        only_a=len(of_a) - len(common),
+        only_b=len(of_b) - len(common),
+        failed_a=_failed(a, of_b),
+        failed_b=_failed(b, of_a),
     )
 
 
@@ -158,6 +168,10 @@ def rows_of(rows: Iterable[Row], system: str, dataset: str | None) -> dict[str, 
     if system not in names:
         raise UnknownNameError("system", system, names)
     return {name: systems[system] for name, systems in grouped.items() if system in systems and dataset in (None, name)}
+
+
+def _failed(rows: Iterable[Row], asked: Mapping[str, float]) -> int:
+    return sum(row.error is not None and row.query in asked for row in rows)
 
 
 def _grouped(rows: Iterable[Row]) -> Mapping[str, dict[str, list[Row]]]:

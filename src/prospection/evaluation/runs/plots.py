@@ -7,6 +7,7 @@ matplotlib is imported when a plot is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,7 @@ def _scatter(axes: Axes, own: Sequence[Summary], cost: Mapping[str, float], *, u
     """Plot recall against a cost, with intervals over people; `unit` is the least width of the axis."""
     axes.set_position((LEFT, 0.135, 0.9 - LEFT, 0.7))  # names stand inside
     looks = _looks(own)
-    most = max(unit, *cost.values())
+    most = max([unit, *cost.values()])
     axes.set_xlim(-0.05 * most, 1.35 * most)
     _share_axis(axes)
     columns: dict[int, dict[str, float]] = {}
@@ -158,15 +159,17 @@ def plot_deciles(own: Sequence[Summary]) -> Figure:
     """Plot recall at a fixed number of facts by how similar the needed facts are to the query."""
     figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by similarity", "needed facts found")
     looks = _looks(own)
-    groups = sorted(own[0].by_decile)
+    means = {group: mean for one in own for group, (mean, _) in one.by_decile.items()}
+    groups = sorted(means)
     for one in _best_first(own):
         colour, dash = looks[one.system]
-        values = [one.by_decile[group][1][AT] for group in groups]
+        # A system that was not asked about a group has a gap there.
+        values = [one.by_decile[group][1][AT] if group in one.by_decile else nan for group in groups]
         axes.plot(groups, values, color=colour, linestyle=dash, linewidth=2, marker="o", markersize=4.5)
-    axes.set_xticks(groups, [f"{own[0].by_decile[group][0]:.2f}" for group in groups])
+    axes.set_xticks(groups, [f"{means[group]:.2f}" for group in groups])
     axes.set_xlabel("mean cosine of query and needed fact, in ten groups of equal size")
     _share_axis(axes)
-    last = {one.system: one.by_decile[groups[-1]][1][AT] for one in own}
+    last = {one.system: one.by_decile[max(one.by_decile)][1][AT] for one in own}
     _label_ends(axes, last, looks, x=groups[-1])
     return figure
 

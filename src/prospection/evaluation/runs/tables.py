@@ -11,6 +11,7 @@ from typing import Any
 from prospection.evaluation.metrics import BUDGETS, TOKEN_BUDGETS
 from prospection.evaluation.runs.compare import Comparison
 from prospection.evaluation.runs.summary import Interval, Summary
+from prospection.evaluation.spreadsheets import guarded
 from prospection.serial import to_json
 
 __all__ = ["as_csv", "as_json", "as_markdown", "comparison_table"]
@@ -26,16 +27,20 @@ Column = tuple[str, Callable[[Summary], float | None], str]
 SHARE = ".3f"
 
 
-def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = ()) -> str:
-    """Return everything as a Markdown document, data set by data set; the best share of each column is bold."""
-    parts = []
+def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = (), notes: Sequence[str] = ()) -> str:
+    """Return everything as a Markdown document, data set by data set; the best share of each column is bold.
+
+    Args:
+        notes: What holds for all of it, in sentences; they stand first.
+    """
+    parts = list(notes)
     for dataset, own in _by_dataset(summaries).items():
         parts += [f"## {dataset}", _counts(own), *_sections(own)]
         compared = [one for one in comparisons if one.dataset == dataset]
         if compared:
             parts += ["### Differences", comparison_table(compared), _how_compared(compared)]
-        if notes := _notes(own):
-            parts += ["### Notes", notes]
+        if said := _notes(own):
+            parts += ["### Notes", said]
     return "\n\n".join(parts) + "\n"
 
 
@@ -45,7 +50,7 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(lines[0]) if lines else ["dataset", "system"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: guarded(cell) for name, cell in line.items()} for line in lines)
     return out.getvalue()
 
 
@@ -154,9 +159,16 @@ def _costs(own: Sequence[Summary]) -> str:
 
 
 def _deciles(own: Sequence[Summary]) -> str:
-    groups = sorted({group for one in own for group in one.by_decile})
-    head = ["system", *(f"{own[0].by_decile[group][0]:.2f}" for group in groups)]
-    rows = [[one.system, *(f"{one.by_decile[group][1][DECILES_AT]:.3f}" for group in groups)] for one in own]
+    means = {group: mean for one in own for group, (mean, _) in one.by_decile.items()}
+    groups = sorted(means)
+    head = ["system", *(f"{means[group]:.2f}" for group in groups)]
+    rows = [
+        [
+            one.system,
+            *(f"{one.by_decile[group][1][DECILES_AT]:.3f}" if group in one.by_decile else "-" for group in groups),
+        ]
+        for one in own
+    ]
     return _table(head, rows)
 
 
@@ -177,12 +189,13 @@ def _categories(own: Sequence[Summary]) -> str:
 
 
 def _counts(own: Sequence[Summary]) -> str:
-    first = own[0]
-    text = f"{first.queries} queries of {first.people} people"
-    if first.cases > first.queries:
-        text += f", {first.cases // first.queries} times each"
-    if any(one.queries != first.queries for one in own):
-        text += ". Not every system has been asked every query"
+    queries, seeds = max(one.queries for one in own), max(one.seeds for one in own)
+    text = f"{queries} queries of {max(one.people for one in own)} people"
+    if seeds > 1:
+        text += f", {seeds} times each"
+    if part := [one for one in own if one.cases < queries * seeds]:
+        asked = ", ".join(f"{one.system} {one.cases}" for one in part)
+        text += f". Not every system has been asked every query so often: of {queries * seeds} cases {asked}"
     return text + ". Intervals: 95 %, bootstrap over people."
 
 
@@ -207,7 +220,7 @@ def _notes(own: Sequence[Summary]) -> str:
 def _flat(one: Summary) -> dict[str, Any]:
     line: dict[str, Any] = {
         name: getattr(one, name)
-        for name in ("dataset", "system", "people", "queries", "cases", "failed", "facts", "context_tokens")
+        for name in ("dataset", "system", "people", "queries", "seeds", "cases", "failed", "facts", "context_tokens")
     }
     for name in ("recall", "exact", "precision"):
         line |= {f"{name}@{k}": round(value, 6) for k, value in getattr(one, name).items()}

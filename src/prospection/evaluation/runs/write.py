@@ -14,7 +14,9 @@ from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 __all__ = ["write_report"]
 
 
-def write_report(folder: Path, summaries: Sequence[Summary], comparisons: Sequence[Comparison]) -> list[Path]:
+def write_report(
+    folder: Path, summaries: Sequence[Summary], comparisons: Sequence[Comparison], notes: Sequence[str] = ()
+) -> list[Path]:
     """Write the tables; the folder is made when it is missing.
 
     Returns:
@@ -24,7 +26,7 @@ def write_report(folder: Path, summaries: Sequence[Summary], comparisons: Sequen
         InputError: They cannot be written.
     """
     texts = {
-        "report.md": as_markdown(summaries, comparisons),
+        "report.md": as_markdown(summaries, comparisons, notes),
         "report.csv": as_csv(summaries),
         "report.json": json.dumps(as_json(summaries, comparisons), ensure_ascii=False, indent=2) + "\n",
     }
