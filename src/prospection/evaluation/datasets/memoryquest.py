@@ -21,7 +21,16 @@ from typing import Any
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
-from prospection.evaluation.datasets.conversations import Person, Question, ReadyFact, Reference, Talk, Turn, assemble
+from prospection.evaluation.datasets.conversations import (
+    TURNS,
+    Person,
+    Question,
+    ReadyFact,
+    Reference,
+    Talk,
+    Turn,
+    assemble,
+)
 from prospection.evaluation.datasets.published import read_any_json, starts_with
 from prospection.evaluation.datasets.words import content_words, where_said
 
@@ -85,7 +94,7 @@ def load_memoryquest(folder: Path) -> Dataset:
         facts += user.facts
         questions += user.questions
     name = folder.resolve().parent.name if folder.name == "data" else folder.resolve().name
-    return assemble(name, people, questions, facts or None, notes=seen.notes())
+    return assemble(name, people, questions, facts or None, notes=[*seen.notes(), *([] if facts else [TURNS])])
 
 
 class _Seen:
