@@ -31,8 +31,8 @@ gate: ContextVar[Gate | None] = ContextVar("gate", default=None)
 """How a budget reaches the attempts inside a call, so that retries cannot pass a ceiling either."""
 
 spending: ContextVar[Callable[[Usage], None] | None] = ContextVar("spending", default=None)
-"""Called with each part of what a call costs, as it becomes known. In the sum of a call the price of what was answered is
-lost as soon as one attempt was not, because nobody knows what that cost."""
+"""Called with each part of what a call costs, as it becomes known. In the sum of a call the price of what was answered
+is lost as soon as one attempt was not, because nobody knows what that cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
