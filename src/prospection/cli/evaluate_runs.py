@@ -304,9 +304,9 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for heading in ("data set", "system"):
-        table.add_column(heading)
-    for heading in ("cases", "calls", "index calls", "tokens in", "tokens out", "dollars"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, overflow="fold")
+    for heading in ("cases", "calls", "index", "tokens in", "out", "dollars"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for one in estimates:
         figures = (one.cases, one.calls, one.index_calls, one.tokens_in, one.tokens_out)
         cost = "?" if one.cost is None else f"{one.cost:,.2f}"
