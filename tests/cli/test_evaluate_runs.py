@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from commands import Run, data_of, model_at, refused
-from loopback import Loopback
+from loopback import Loopback, Status
 from measured import row, run_of
 
 PLAN = """
@@ -96,6 +96,25 @@ def test_a_gate_sees_an_outage_and_an_unfinished_run(run: Run) -> None:
     run_of(Path("runs/other"), whole, sha256="f" * 64)
     against = run("eval", "compare", "runs/whole", "pgr", "pgr", "--against", "runs/other")
     assert "data set 'quest' is not the same in runs 'whole' and 'other'" in refused(against)
+
+
+def test_a_system_all_of_whose_cases_failed_fails_the_command(run: Run, data: str, server: Loopback) -> None:
+    Path("plan.toml").write_text(PLAN.replace('policy = "lexical"\nlimit = 1', 'policy = "hyde"'))
+    server.script(*[Status(500)] * 3)
+    options = ("--data", f"quest={data}", *model_at(server.url))
+    found = run("eval", "run", "plan.toml", *options, env={"PROSPECTION_MODELS__RETRIES": "0"})
+    assert found.exit_code == 1
+    assert found.stdout.startswith("6 cases in runs/small-one, 3 of them failed.")
+    assert "3 times: EndpointError: " in found.stderr
+    assert "every case of 'lexical' failed; mend the cause and ask again with --retry-failed" in found.stderr
+
+
+def test_a_report_says_how_the_data_were_read(run: Run, data: str) -> None:
+    Path("plan.toml").write_text(PLAN.replace('path = "nowhere"', 'path = "nowhere"\nqueries = 1'))
+    run("eval", "run", "plan.toml", "--data", f"quest={data}", env={"PROSPECTION_EVALUATION__EMBEDDING_CACHE": "0"})
+    note = "Cut to the first 1 of 3 queries."
+    assert f"\n- {note}\n" in run("eval", "report", "runs/small-one").stdout
+    assert note in data_of(run("eval", "report", "runs/small-one", "--format", "json"))["about"]["quest"]
 
 
 def test_a_run_is_resumed_and_replayed(run: Run, data: str) -> None:

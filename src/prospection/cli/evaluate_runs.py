@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,16 +130,17 @@ def report(
     comparisons = compare_all(read.rows, at=at, baseline=baseline, unit=over)
     if out is None:
         if form == "json":
-            print_json(as_json(summaries, comparisons))
+            print_json(as_json(summaries, comparisons, read.notes, read.about))
+        elif form == "csv":
+            click.echo(as_csv(summaries), nl=False)
         else:
-            text = as_csv(summaries) if form == "csv" else as_markdown(summaries, comparisons, read.notes)
-            click.echo(text, nl=False)
+            click.echo(as_markdown(summaries, comparisons, read.notes, read.about), nl=False)
         return
     from prospection.evaluation.runs.plots import save_plots
     from prospection.evaluation.runs.write import write_report
 
     place = Path(out)
-    written = write_report(place, summaries, comparisons, read.notes)
+    written = write_report(place, summaries, comparisons, read.notes, read.about)
     if not no_plots:
         written += save_plots(summaries, place)
     for path in written:
@@ -273,15 +275,24 @@ def _folder(path: str) -> Any:  # noqa: ANN401 - imported when it is used
 
 
 def _say_run(folder: Path, stopped: str | None, rows: Sequence[Row], json_: bool) -> None:
-    failed = sum(row.error is not None for row in rows)
+    errors = Counter(row.error for row in rows if row.error is not None)
+    failed = errors.total()
     if json_:
         print_json({"run": str(folder), "cases": len(rows), "failed": failed, "stopped": stopped})
     else:
         click.echo(
             f"{len(rows)} cases in {folder}, {failed} of them failed. See: {suggested('eval', 'report', folder)}"
         )
+    if errors:
+        (error, count), *_ = errors.most_common(1)
+        click.echo(f"{count} times: {error}", err=True)
     if stopped is not None:
         raise click.ClickException(f"the run stopped at its ceiling: {stopped}; raise it in the plan and --resume")
+    worked = {row.system for row in rows if row.error is None}
+    if broken := list(dict.fromkeys(row.system for row in rows if row.system not in worked)):
+        raise click.ClickException(
+            f"every case of {', '.join(map(repr, broken))} failed; mend the cause and ask again with --retry-failed"
+        )
 
 
 def _say_replay(run_: str, differing: Sequence[str], json_: bool) -> None:
@@ -305,9 +316,9 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for heading in ("data set", "system"):
-        table.add_column(heading)
-    for heading in ("cases", "calls", "index calls", "tokens in", "tokens out", "dollars"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, overflow="fold")
+    for heading in ("cases", "calls", "index", "tokens in", "out", "dollars"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for one in estimates:
         figures = (one.cases, one.calls, one.index_calls, one.tokens_in, one.tokens_out)
         cost = "?" if one.cost is None else f"{one.cost:,.2f}"

@@ -260,7 +260,7 @@ async def test_answers_are_paid_for_apart_and_written_for_the_judge(tmp_path: Pa
     assert {row.usage.calls for row in rows if row.system == "direct"} == {0}
     files = session.answers(tmp_path / "run", {"quest": QUEST}, Settings(), tmp_path / "answers")
     assert sorted(file.name for file in files) == ["chain.jsonl", "direct.jsonl", "foresight.jsonl", "tree.jsonl"]
-    pairs = pair_answers(tmp_path / "answers" / "tree.jsonl", tmp_path / "answers" / "direct.jsonl")
+    pairs = pair_answers(tmp_path / "answers" / "tree.jsonl", tmp_path / "answers" / "direct.jsonl").pairs
     assert len(pairs) == 3
     assert {pair.user for pair in pairs} == {"user2", "user10"}
     assert any(OUTLOOK in chat.user for chat in server.chats if "<remembered>" in chat.user)  # the summary is given

@@ -24,11 +24,13 @@ class Several:
     Attributes:
         rows, indexes: A system that several runs measured on one data set is called "system (run)".
         notes: What a reader of the figures should know, in sentences.
+        about: The same of each data set: how it was read, what was left out.
     """
 
     rows: tuple[Row, ...]
     indexes: tuple[IndexRow, ...]
     notes: tuple[str, ...]
+    about: Mapping[str, tuple[str, ...]]
 
 
 def read_runs(folders: Sequence[RunFolder]) -> Several:
@@ -51,6 +53,7 @@ def read_runs(folders: Sequence[RunFolder]) -> Several:
         rows=tuple(replace(row, system=named(run, row)) for run, rows, _ in read for row in rows),
         indexes=tuple(replace(row, system=named(run, row)) for run, _, indexes in read for row in indexes),
         notes=tuple(_other_encoders(names, folders)),
+        about=_about(folders),
     )
 
 
@@ -87,6 +90,14 @@ def check_same_data(folders: Sequence[RunFolder], datasets: Iterable[str] | None
                     f"data set {dataset!r} is not the same in runs {first!r} and {name!r} (sha256 {before[:12]} and "
                     f"{said['sha256'][:12]}); compare runs over the same data, cut alike, or report each alone"
                 )
+
+
+def _about(folders: Sequence[RunFolder]) -> dict[str, tuple[str, ...]]:
+    notes: dict[str, dict[str, None]] = {}
+    for folder in folders:
+        for dataset, said in folder.manifest()["datasets"].items():
+            notes.setdefault(dataset, {}).update(dict.fromkeys(said.get("notes", ())))
+    return {dataset: tuple(own) for dataset, own in notes.items()}
 
 
 def _other_encoders(names: Sequence[str], folders: Sequence[RunFolder]) -> list[str]:

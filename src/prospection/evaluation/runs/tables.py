@@ -11,6 +11,7 @@ from typing import Any
 from prospection.evaluation.metrics import BUDGETS, TOKEN_BUDGETS
 from prospection.evaluation.runs.compare import LEVEL, Comparison, smallest_p
 from prospection.evaluation.runs.summary import Interval, Summary
+from prospection.evaluation.spreadsheets import guarded
 from prospection.serial import to_json
 
 __all__ = ["as_csv", "as_json", "as_markdown", "comparison_table"]
@@ -26,15 +27,24 @@ Column = tuple[str, Callable[[Summary], float | None], str]
 SHARE = ".3f"
 
 
-def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = (), notes: Sequence[str] = ()) -> str:
+def as_markdown(
+    summaries: Sequence[Summary],
+    comparisons: Sequence[Comparison] = (),
+    notes: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """Return everything as a Markdown document, data set by data set; the best share of each column is bold.
 
     Args:
         notes: What holds for all of it, in sentences; they stand first.
+        about: What holds for a data set; it stands before its tables.
     """
     parts = list(notes)
     for dataset, own in _by_dataset(summaries).items():
-        parts += [f"## {dataset}", _counts(own), *_sections(own)]
+        parts += [f"## {dataset}", _counts(own)]
+        if known := (about or {}).get(dataset):
+            parts.append("\n".join(f"- {note}" for note in known))
+        parts += _sections(own)
         compared = [one for one in comparisons if one.dataset == dataset]
         if compared:
             parts += ["### Differences", comparison_table(compared), _how_compared(compared)]
@@ -49,13 +59,23 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(lines[0]) if lines else ["dataset", "system"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: guarded(cell) for name, cell in line.items()} for line in lines)
     return out.getvalue()
 
 
-def as_json(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+def as_json(
+    summaries: Sequence[Summary],
+    comparisons: Sequence[Comparison] = (),
+    notes: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
     """Return everything as JSON data. Other tools read this shape; keys are only ever added."""
-    return {"summaries": to_json(list(summaries)), "comparisons": to_json(list(comparisons))}
+    return {
+        "summaries": to_json(list(summaries)),
+        "comparisons": to_json(list(comparisons)),
+        "notes": list(notes),
+        "about": {name: list(own) for name, own in (about or {}).items()},
+    }
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> str:
