@@ -112,9 +112,12 @@ async def test_a_replay_says_which_rows_differ(tmp_path: Path, server: Loopback)
     rows = tmp_path / "run" / "rows.jsonl"
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     lines[0]["fids"].reverse()
+    lines[1]["ranks"][0] = 99
+    lines[2]["usage"]["tokens_in"] += 1
+    lines[3]["seconds"] += 1.0  # never the same twice
     rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
     differing = await session.replay(tmp_path / "run", {"quest": QUEST}, Settings())
-    assert differing == [f"quest/{lines[0]['system']}/0/{lines[0]['query']}"]
+    assert differing == [f"quest/{line['system']}/0/{line['query']}" for line in lines[:3]]
 
 
 @pytest.mark.anyio
@@ -190,6 +193,32 @@ async def test_a_folder_holds_one_run(tmp_path: Path, server: Loopback) -> None:
     other = begun(tmp_path, server.url, plan=PLAN.replace('shape = "chain"', 'shape = "tree"'))
     with pytest.raises(InputError, match="made with another plan"):
         await session.measure(other, tmp_path / "run", "unfinished")
+
+
+@pytest.mark.anyio
+async def test_a_run_goes_on_under_what_it_was_begun_with(tmp_path: Path, server: Loopback) -> None:
+    run = begun(tmp_path, server.url, calls=5)
+    await session.measure(run, tmp_path / "run", None)
+    asked = len(server.chats)
+
+    async def resumed(**changed: object) -> None:
+        models = run.settings.models.model_copy(update={**changed, "context_tokens": None})
+        recall = run.settings.recall.model_copy(update={"context_tokens": changed.get("context_tokens", 2000)})
+        settings = run.settings.model_copy(update={"models": models, "recall": recall})
+        await session.measure(replace(run, settings=settings), tmp_path / "run", "unfinished")
+
+    for changed, said in (
+        ({"chat": "larger"}, "another chat: 'tiny', now 'larger'"),
+        ({"encoder": f"others@{server.url}"}, r"another encoder\.id: .*others"),
+        ({"max_output_tokens": 99}, r"another settings\.max_output_tokens: 4096, now 99"),
+        ({"context_tokens": 99}, r"another settings\.context_tokens: 2000, now 99"),
+    ):
+        with pytest.raises(InputError, match=said):
+            await resumed(**changed)
+    assert len(server.chats) == asked
+    await resumed(timeout=7.0, retries=1)
+    manifest = RunFolder(tmp_path / "run").manifest()
+    assert manifest["attempts"] == {"timeout": 7.0, "retries": 1}
 
 
 @pytest.mark.anyio

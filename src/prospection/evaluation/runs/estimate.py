@@ -2,8 +2,8 @@
 
 A few queries go through every system for real, memory, prompts and all; only the replies are placeholders, sentences of
 the packaged goals in the shape that is asked for. So calls and prompt tokens come from the systems themselves, whatever
-they do. Replies are of middling length and carry no sense. Where a system decides by them when to stop, they are drawn so
-that it stops about where published measurements say: most of a refinement repeats what was imagined before, and most
+they do. Replies are of middling length and carry no sense. Where a system decides by them when to stop, they are drawn
+so that it stops about where published measurements say: most of a refinement repeats what was imagined before, and most
 judgements are no. Calls are good to a third or so there and exact elsewhere, tokens of replies to a half. Rivals'
 packages are not rehearsed: their calls are known from measurement, their tokens are not.
 """
@@ -44,8 +44,8 @@ YES = 0.15
 """Share of judgements that are yes: TaciTree's judge is sparing, 10 to 16 calls a query (PGR, appendix A.2)."""
 
 REPEATED = 0.93
-"""Share of a refinement's sentences that were there before: PGR refines once or twice (4.3 to 4.8 calls with the answer,
-appendix A.2), and ends when it finds nothing new."""
+"""Share of a refinement's sentences that were there before: PGR refines once or twice (4.3 to 4.8 calls with the
+answer, appendix A.2), and ends when it finds nothing new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
