@@ -125,6 +125,7 @@ def test_a_run_is_resumed_and_replayed(run: Run, data: str) -> None:
         "run": "runs/small-one",
         "cases": 6,
         "failed": 0,
+        "unanswered": 0,
         "stopped": None,
     }
     replayed = run("eval", "run", "--replay", "runs/small-one", "--data", f"quest={data}")

@@ -47,7 +47,7 @@ over_option = click.option(
 @click.option("--out", metavar="DIR", help="Folder of the run.  [default: runs/ and the plan's name]")
 @click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and money, and call no model.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was begun in that folder.")
-@click.option("--retry-failed", is_flag=True, help="Resume, and ask failed cases again.")
+@click.option("--retry-failed", is_flag=True, help="Resume, and ask failed cases and answers again.")
 @click.option("--replay", metavar="RUN", help="Make the rows of a run again from its recording, without a model.")
 @encoder_option
 @as_json
@@ -93,7 +93,7 @@ def run(
     if dry_run:
         _say_estimates(estimates, json_)
     else:
-        _say_run(folder, stopped, rows, json_)
+        _say_run(folder, stopped, rows, json_, answers=begun.plan.answers)
 
 
 @click.command()
@@ -274,15 +274,17 @@ def _folder(path: str) -> Any:  # noqa: ANN401 - imported when it is used
     return folder
 
 
-def _say_run(folder: Path, stopped: str | None, rows: Sequence[Row], json_: bool) -> None:
+def _say_run(folder: Path, stopped: str | None, rows: Sequence[Row], json_: bool, *, answers: bool) -> None:
     errors = Counter(row.error for row in rows if row.error is not None)
     failed = errors.total()
+    unanswered = sum(answers and row.error is None and row.answer is None for row in rows)
     if json_:
-        print_json({"run": str(folder), "cases": len(rows), "failed": failed, "stopped": stopped})
+        counts = {"cases": len(rows), "failed": failed, "unanswered": unanswered}
+        print_json({"run": str(folder), **counts, "stopped": stopped})
     else:
-        click.echo(
-            f"{len(rows)} cases in {folder}, {failed} of them failed. See: {suggested('eval', 'report', folder)}"
-        )
+        without = f", {unanswered} have no answer (--retry-failed)" if unanswered else ""
+        see = suggested("eval", "report", folder)
+        click.echo(f"{len(rows)} cases in {folder}, {failed} of them failed{without}. See: {see}")
     if errors:
         (error, count), *_ = errors.most_common(1)
         click.echo(f"{count} times: {error}", err=True)

@@ -294,3 +294,33 @@ async def test_answers_are_paid_for_apart_and_written_for_the_judge(tmp_path: Pa
     assert {pair.user for pair in pairs} == {"user2", "user10"}
     assert any(OUTLOOK in chat.user for chat in server.chats if "<remembered>" in chat.user)  # the summary is given
     assert await session.replay(tmp_path / "run", {"quest": QUEST}, Settings()) == []
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_failed_can_be_asked_again_from_what_was_found(tmp_path: Path) -> None:
+    plan = PLAN.replace("concurrency = 2", "answers = true").partition("[[systems]]")[0]
+    plan += '[[systems]]\nname = "chain"\npolicy = "pgr"\niterative = false\n'
+    failing = [Status(500)]
+
+    def model(chat: Chat) -> Behaviour | Json | str:
+        return failing.pop() if failing and "<remembered>" in chat.user else answer(chat)
+
+    with Loopback(model) as server:
+        run = begun(tmp_path, server.url, plan=plan)
+        _, rows = await session.measure(run, tmp_path / "run", None)
+        (failed,) = [row for row in rows if row.answer is None]
+        assert failed.error is None
+        assert "no answer: " in failed.notes[-1]
+        asked = len(server.chats)
+
+        _, rows = await session.measure(run, tmp_path / "run", "unfinished")
+        assert (len(rows), len(server.chats)) == (3, asked)  # a resume does not ask for it again
+        _, rows = await session.measure(run, tmp_path / "run", "failed")
+        assert len(server.chats) == asked + 1
+
+    (again,) = [row for row in rows if row.key == failed.key]
+    assert (again.attempt, again.answer_attempt, again.usage, again.seconds) == (1, 2, failed.usage, failed.seconds)
+    assert again.fids == failed.fids
+    assert again.answer is not None
+    assert again.notes == ()
+    assert await session.replay(tmp_path / "run", {"quest": QUEST}, Settings()) == []

@@ -23,7 +23,7 @@ from prospection.evaluation.rivals.indexes import Prepared
 from prospection.evaluation.runs.answers import answer_from
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.plan import Plan, SystemEntry
-from prospection.evaluation.runs.rows import CaseKey, IndexRow, Row
+from prospection.evaluation.runs.rows import Case, CaseKey, IndexRow, Row
 from prospection.evaluation.runs.scored import Scored
 from prospection.evaluation.runs.systems import ModelOf, PackageOf, open_system
 from prospection.evaluation.runs.tape import Tape, working
@@ -64,15 +64,16 @@ async def run_plan(
     parts: Parts,
     *,
     retry_failed: bool = False,
-    attempts: Mapping[CaseKey, int] | None = None,
+    again: Mapping[CaseKey, Row] | None = None,
 ) -> str | None:
     """Measure every case that has no row yet.
 
     Args:
         datasets: By name, as the plan cuts them.
         folder: Begun.
-        retry_failed: Ask cases again whose row has an error.
-        attempts: Measure these cases alone, as the attempts they are: for a replay.
+        retry_failed: Ask cases again whose row has an error; where the plan wants answers, also for one that is
+            missing, what was found being played from tape.
+        again: Measure the cases of these rows alone, as the attempts they are: for a replay.
 
     Returns:
         Why the run stopped before its end; None when it is complete.
@@ -82,7 +83,7 @@ async def run_plan(
         ConfigError: A system needs a model and there is none.
         InputError: The folder cannot be written.
     """
-    run = _Run(plan, datasets, folder, parts, retry_failed=retry_failed, attempts=attempts)
+    run = _Run(plan, datasets, folder, parts, retry_failed=retry_failed, again=again)
     library = GoalLibrary(parts.embedder)
     for entry in plan.datasets:
         dataset = datasets[entry.name]
@@ -115,20 +116,20 @@ class _Run:
         parts: Parts,
         *,
         retry_failed: bool,
-        attempts: Mapping[CaseKey, int] | None,
+        again: Mapping[CaseKey, Row] | None,
     ) -> None:
         self._plan, self._folder, self._parts = plan, folder, parts
-        self._rows, self._retry_failed, self._attempts = folder.rows(), retry_failed, attempts
+        self._rows, self._retry_failed, self._again = folder.rows(), retry_failed, again
         self._built = {(row.dataset, row.system, row.user) for row in folder.indexes()}
-        self._todo: dict[tuple[str, str], list[tuple[int, EvalQuery, int]]] = {}
+        self._todo: dict[tuple[str, str], list[Case]] = {}
         for entry in plan.datasets:
             for system in plan.systems:
-                self._todo[entry.name, system.name] = [
-                    (seed, query, attempt)
+                every = (
+                    Case(dataset=entry.name, system=system.name, seed=seed, query=query)
                     for seed in plan.seeds
                     for query in datasets[entry.name].queries
-                    if (attempt := self._attempt((entry.name, system.name, seed, query.id)))
-                ]
+                )
+                self._todo[entry.name, system.name] = [wanted for case in every if (wanted := self._wanted(case))]
         self._total = sum(map(len, self._todo.values()))
         self._done = 0
 
@@ -138,18 +139,25 @@ class _Run:
     def _stopped(self) -> bool:
         return self._parts.tape.stopped is not None
 
-    def _attempt(self, key: CaseKey) -> int:
-        """Return which attempt a case needs; 0 when it needs none."""
-        if self._attempts is not None:
-            return self._attempts.get(key, 0)
-        row = self._rows.get(key)
+    def _wanted(self, case: Case) -> Case | None:
+        """Return a case as the attempt that it needs; None when it needs none."""
+        if self._again is not None:
+            made = self._again.get(case.key)
+            if made is None:
+                return None
+            return replace(case, attempt=made.attempt, answer_attempt=made.answer_attempt)
+        row = self._rows.get(case.key)
         if row is None:
-            return 1
-        return row.attempt + 1 if row.error is not None and self._retry_failed else 0
+            return case
+        if self._retry_failed and row.error is not None:
+            return replace(case, attempt=row.attempt + 1)
+        if self._retry_failed and self._plan.answers and row.answer is None:
+            return replace(case, attempt=row.attempt, answer_attempt=row.answer_attempt + 1)
+        return None
 
     async def measure(self, dataset: str, entry: SystemEntry, system: System, scored: Scored) -> None:
         cases = self._todo[dataset, entry.name]
-        users = list(dict.fromkeys(query.user for _, query, _ in cases))
+        users = list(dict.fromkeys(case.query.user for case in cases))
         broken: dict[str, str] = {}
         answering = self._parts.model_of(entry.model) if self._plan.answers else None
         if self._plan.answers and answering is None:
@@ -158,11 +166,7 @@ class _Run:
             jobs = [partial(self._prepare, dataset, entry.name, system, user, broken) for user in users]
             await _side_by_side(jobs, self._plan.concurrency)
         await _side_by_side(
-            [
-                partial(self._case, dataset, entry.name, system, scored, seed, query, attempt, broken, answering)
-                for seed, query, attempt in cases
-            ],
-            self._plan.concurrency,
+            [partial(self._case, case, system, scored, broken, answering) for case in cases], self._plan.concurrency
         )
 
     async def _prepare(self, dataset: str, name: str, system: Prepared, user: str, broken: dict[str, str]) -> None:
@@ -183,21 +187,12 @@ class _Run:
             await self._folder.append(row)
 
     async def _case(
-        self,
-        dataset: str,
-        name: str,
-        system: System,
-        scored: Scored,
-        seed: int,
-        query: EvalQuery,
-        attempt: int,
-        broken: Mapping[str, str],
-        answering: ChatModel | None,
+        self, case: Case, system: System, scored: Scored, broken: Mapping[str, str], answering: ChatModel | None
     ) -> None:
         if self._stopped():
             return
-        place = f"{dataset}/{name}/{seed}/{query.id}" + (f"#{attempt}" if attempt > 1 else "")
-        with working(place) as work:
+        query = case.query
+        with working(case.work) as work:
             started = perf_counter()
             try:
                 found = None if query.user in broken else await system.retrieve(query)
@@ -209,20 +204,23 @@ class _Run:
             seconds = perf_counter() - started
         if self._stopped():
             return  # cut at the ceiling: what it found is not what the system finds
+        before = self._rows.get(case.key)
+        if before is not None and before.attempt == case.attempt:
+            seconds = before.seconds  # it was played, for another answer
         if found is None:
-            row = scored.failed(dataset, name, seed, query, usage=work.usage, seconds=seconds, error=error)
+            row = scored.failed(case, usage=work.usage, seconds=seconds, error=error)
         else:
             # Without a model, recorded probes stand in for calls, and the system counts them.
             usage = work.usage if work.usage.calls else found.usage
             facts = await scored.facts(query, found)
-            row = scored.row(dataset, name, seed, query, found, facts, usage=usage, seconds=seconds)
+            row = scored.row(case, found, facts, usage=usage, seconds=seconds)
             if answering is not None:
-                with working(f"{place}/answer") as work:
+                with working(case.answering) as work:
                     row = await self._answered(row, query, found, facts, answering)
                 row = replace(row, answer_usage=work.usage)
                 if self._stopped():
                     return
-        await self._folder.append(replace(row, attempt=attempt))
+        await self._folder.append(row)
         self._done += 1
         if self._parts.asking is not None:
             self._parts.asking(self._done, self._total)

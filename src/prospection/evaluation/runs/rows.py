@@ -7,13 +7,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from prospection.evaluation.cases import EvalQuery
 from prospection.evaluation.metrics import Ranks
 from prospection.types import Usage
 
-__all__ = ["CaseKey", "IndexRow", "Row"]
+__all__ = ["Case", "CaseKey", "IndexRow", "Row"]
 
 CaseKey = tuple[str, str, int, str]
 """Data set, system, seed and query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One query that is put to one system.
+
+    Attributes:
+        attempt: 1, or more when a failed case is asked again.
+        answer_attempt: The same of its answer alone, what was found staying as it is.
+    """
+
+    dataset: str
+    system: str
+    seed: int
+    query: EvalQuery
+    attempt: int = 1
+    answer_attempt: int = 1
+
+    @property
+    def key(self) -> CaseKey:
+        """What makes a case the same case, whatever the attempt."""
+        return self.dataset, self.system, self.seed, self.query.id
+
+    @property
+    def work(self) -> str:
+        """What its calls are known by on tape."""
+        return f"{self.dataset}/{self.system}/{self.seed}/{self.query.id}{_again(self.attempt)}"
+
+    @property
+    def answering(self) -> str:
+        """What the call of its answer is known by on tape."""
+        return f"{self.work}/answer{_again(self.answer_attempt)}"
+
+
+def _again(attempt: int) -> str:
+    return f"#{attempt}" if attempt > 1 else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +70,7 @@ class Row:
         answer: From what was found, where the plan asks for answers.
         answer_usage: Of the answer's call.
         error: Why there is no ranking. Such a case found nothing, and counts as that.
-        attempt: 1, or more when a failed case was asked again.
+        attempt, answer_attempt: See `Case`.
     """
 
     dataset: str
@@ -56,10 +93,11 @@ class Row:
     answer_usage: Usage = field(default_factory=Usage)
     error: str | None = None
     attempt: int = 1
+    answer_attempt: int = 1
 
     @property
     def key(self) -> CaseKey:
-        """What makes a case the same case."""
+        """As `Case.key`."""
         return self.dataset, self.system, self.seed, self.query
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from prospection.evaluation.cases import Dataset, EvalQuery
 from prospection.evaluation.metrics import first_ranks, relevant_ranks, token_ranks
 from prospection.evaluation.recall import Retrieved
-from prospection.evaluation.runs.rows import Row
+from prospection.evaluation.runs.rows import Case, Row
 from prospection.evaluation.stored import StoredDataset, store_dataset
 from prospection.protocols import Embedder, FactStore, Progress
 from prospection.recall.context import fact_tokens
@@ -50,18 +50,7 @@ class Scored:
         """Return the facts that were found, in their order."""
         return await self.store.facts(query.user, fids=found.fids, limit=max(1, len(found.fids)))
 
-    def row(
-        self,
-        name: str,
-        system: str,
-        seed: int,
-        query: EvalQuery,
-        found: Retrieved,
-        facts: Sequence[Fact],
-        *,
-        usage: Usage,
-        seconds: float,
-    ) -> Row:
+    def row(self, case: Case, found: Retrieved, facts: Sequence[Fact], *, usage: Usage, seconds: float) -> Row:
         """Return the row of what a system found.
 
         Args:
@@ -70,10 +59,10 @@ class Scored:
         Raises:
             ValueError: It returned a fact twice.
         """
-        references = self.stored.references(query)
+        references = self.stored.references(case.query)
         ranks = first_ranks(found.fids, references)
         sizes = [fact_tokens(fact) for fact in facts]
-        empty = self.failed(name, system, seed, query, usage=usage, seconds=seconds, error=None)
+        empty = self.failed(case, usage=usage, seconds=seconds, error=None)
         return replace(
             empty,
             fids=found.fids,
@@ -84,15 +73,14 @@ class Scored:
             notes=found.notes,
         )
 
-    def failed(
-        self, name: str, system: str, seed: int, query: EvalQuery, *, usage: Usage, seconds: float, error: str | None
-    ) -> Row:
+    def failed(self, case: Case, *, usage: Usage, seconds: float, error: str | None) -> Row:
         """Return the row of a case that found nothing."""
+        query = case.query
         nothing = (None,) * len(query.references)
         return Row(
-            dataset=name,
-            system=system,
-            seed=seed,
+            dataset=case.dataset,
+            system=case.system,
+            seed=case.seed,
             query=query.id,
             user=query.user,
             person=query.person or query.user,
@@ -106,6 +94,8 @@ class Scored:
             usage=usage,
             seconds=seconds,
             error=error,
+            attempt=case.attempt,
+            answer_attempt=case.answer_attempt,
         )
 
 

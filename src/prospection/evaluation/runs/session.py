@@ -185,7 +185,7 @@ async def replay(
         again = RunFolder(Path(place))
         again.begin(before, text)
         parts = _parts(begun, encoder, tape, model_of, recorded_packages(tape), kept, storing, asking)
-        await run_plan(begun.plan, begun.datasets, again, parts, attempts={key: wanted[key].attempt for key in wanted})
+        await run_plan(begun.plan, begun.datasets, again, parts, again=wanted)
         found = again.rows()
     return ["/".join(map(str, key)) for key, row in wanted.items() if not _same(row, found.get(key))]
 
