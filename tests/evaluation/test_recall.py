@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
@@ -124,6 +125,16 @@ async def test_a_whole_measurement(store: SQLiteStore, quest: Dataset) -> None:
     assert data["cues"]["seconds"] > 0.0
     assert storing == [(8, 9), (9, 9)]
     assert asking == [(done, 6) for done in range(1, 7)]
+
+
+@pytest.mark.anyio
+async def test_who_asked_is_kept_beside_whose_memory_it_is(store: SQLiteStore, quest: Dataset) -> None:
+    queries = tuple(replace(query, person="ada" if query.id == "user2-q1" else None) for query in quest.queries)
+    result = await measure_recall(
+        replace(quest, queries=queries), [Dense("facts", store)], store=store, embedder=Words()
+    )
+    assert [row.person for row in result.systems["facts"]] == [query.person or query.user for query in queries]
+    assert [row.user for row in result.systems["facts"]] == [query.user for query in queries]
 
 
 @pytest.mark.anyio

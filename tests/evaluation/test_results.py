@@ -19,14 +19,14 @@ RESULT = RecallResult(
     facts=7,
     systems={
         "direct": (
-            QueryResult(query="q1", user="ada", ranks=(1, 8), llm_calls=0, seconds=0.002),
-            QueryResult(query="q2", user="ada", ranks=(None,), llm_calls=0, seconds=0.004),
-            QueryResult(query="q3", user="ben", ranks=(30,), llm_calls=0, seconds=0.006),
+            QueryResult(query="q1", user="ada", person="ada", ranks=(1, 8), llm_calls=0, seconds=0.002),
+            QueryResult(query="q2", user="ada", person="ada", ranks=(None,), llm_calls=0, seconds=0.004),
+            QueryResult(query="q3", user="ben", person="ben", ranks=(30,), llm_calls=0, seconds=0.006),
         ),
         "pgr": (
-            QueryResult(query="q1", user="ada", ranks=(1, 2), llm_calls=4, seconds=1.0),
-            QueryResult(query="q2", user="ada", ranks=(9,), llm_calls=5, seconds=1.0),
-            QueryResult(query="q3", user="ben", ranks=(None,), llm_calls=6, seconds=1.0),
+            QueryResult(query="q1", user="ada", person="ada", ranks=(1, 2), llm_calls=4, seconds=1.0),
+            QueryResult(query="q2", user="ada", person="ada", ranks=(9,), llm_calls=5, seconds=1.0),
+            QueryResult(query="q3", user="ben", person="ben", ranks=(None,), llm_calls=6, seconds=1.0),
         ),
     },
     notes=("One query [q9] is left out.",),
@@ -74,6 +74,24 @@ def test_tables_show_figures_intervals_costs_and_notes() -> None:
     exact = ["0.000", *recall[1:]]
     assert ["direct", *recall, "0.000-0.500", "0.0", "4.0"] in lines
     assert ["direct", *exact, "0.000-0.500"] in lines
+
+
+def test_two_memories_of_one_person_are_one_person() -> None:
+    def interval_of(people: tuple[str, ...]) -> str:
+        rows = tuple(
+            QueryResult(query=f"q{n}", user=f"memory {n}", person=person, ranks=(rank,), llm_calls=0, seconds=0.0)
+            for n, (person, rank) in enumerate(zip(people, (1, None, 1), strict=True))
+        )
+        out = io.StringIO()
+        result = RecallResult(data="cuts", encoder="words-v1", facts=3, systems={"direct": rows})
+        Console(file=out, width=100, color_system=None).print(recall_report(result))
+        assert f"3 queries of {len(set(people))} people" in out.getvalue()
+        assert len(result.to_json()["systems"]["direct"]["per_user"]) == 3
+        recall, _ = [line for line in out.getvalue().splitlines() if line.startswith("direct")]
+        return recall.split()[7]
+
+    assert interval_of(("ada", "ada", "ada")) == "-"
+    assert interval_of(("ada", "ada", "ben")) == "0.500-1.000"
 
 
 def test_the_best_of_a_column_is_bold() -> None:

@@ -104,6 +104,7 @@ async def measure_recall(
                 QueryResult(
                     query=query.id,
                     user=query.user,
+                    person=query.person or query.user,
                     ranks=first_ranks(found.fids, stored.references(query)),
                     llm_calls=found.llm_calls,
                     seconds=perf_counter() - started,

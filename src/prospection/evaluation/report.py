@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from prospection.evaluation.metrics import BUDGETS, exact_at, recall_at
-from prospection.evaluation.results import Metric, QueryResult, RecallResult, by_user, curve
+from prospection.evaluation.results import Metric, QueryResult, RecallResult, by_person, curve
 from prospection.evaluation.significance import bootstrap_interval
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ def recall_report(result: RecallResult) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    users = len(by_user(next(iter(result.systems.values()), ())))
-    head = (
-        f"{result.data}: {result.queries} queries of {users} people over {result.facts} facts, encoder {result.encoder}"
-    )
+    people = len(by_person(next(iter(result.systems.values()), ())))
+    asked = f"{result.queries} queries of {people} people"
+    head = f"{result.data}: {asked} over {result.facts} facts, encoder {result.encoder}"
     recall = _table("Recall: share of the needed facts among the first k", result, recall_at, costs=True)
     exact = _table("Exact recall: share of queries with all of them", result, exact_at, costs=False)
     legend = (
@@ -67,6 +66,6 @@ def _table(title: str, result: RecallResult, metric: Metric, *, costs: bool) -> 
 
 
 def _interval(rows: Sequence[QueryResult], metric: Metric) -> str:
-    groups = [[metric(row.ranks, INTERVAL_AT) for row in own] for own in by_user(rows).values()]
+    groups = [[metric(row.ranks, INTERVAL_AT) for row in own] for own in by_person(rows).values()]
     ends = bootstrap_interval(groups)
     return "-" if ends is None else f"{ends[0]:.3f}-{ends[1]:.3f}"

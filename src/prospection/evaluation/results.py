@@ -15,7 +15,7 @@ from typing import Any
 from prospection.evaluation.metrics import BUDGETS, Ranks, exact_at, recall_at
 from prospection.types import Usage
 
-__all__ = ["Metric", "QueryResult", "RecallResult", "by_user", "curve"]
+__all__ = ["Metric", "QueryResult", "RecallResult", "by_person", "by_user", "curve"]
 
 Metric = Callable[[Ranks, int], float]
 """A figure in [0, 1] from the ranks of a query's references and a fact budget k."""
@@ -26,6 +26,8 @@ class QueryResult:
     """One query, searched by one system.
 
     Attributes:
+        user: Whose memory was searched.
+        person: Who asked: several memories may be cuts of one person's history, and are not independent.
         ranks: For each reference, the rank at which it was found; None when it was not.
         llm_calls: Calls to a language model, failed ones too.
         seconds: From the request to the ranking.
@@ -35,6 +37,7 @@ class QueryResult:
 
     query: str
     user: str
+    person: str
     ranks: Ranks
     llm_calls: int
     seconds: float
@@ -78,10 +81,19 @@ class RecallResult:
 
 
 def by_user(rows: Sequence[QueryResult]) -> dict[str, list[QueryResult]]:
-    """Return the results of each user, in the order of first appearance."""
+    """Return the results of each memory, in the order of first appearance."""
+    return _grouped(rows, lambda row: row.user)
+
+
+def by_person(rows: Sequence[QueryResult]) -> dict[str, list[QueryResult]]:
+    """Return the results of each person, in the order of first appearance."""
+    return _grouped(rows, lambda row: row.person)
+
+
+def _grouped(rows: Sequence[QueryResult], whose: Callable[[QueryResult], str]) -> dict[str, list[QueryResult]]:
     groups: defaultdict[str, list[QueryResult]] = defaultdict(list)
     for row in rows:
-        groups[row.user].append(row)
+        groups[whose(row)].append(row)
     return dict(groups)
 
 
