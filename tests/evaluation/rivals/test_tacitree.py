@@ -49,6 +49,11 @@ async def test_clusters_follow_topics_and_are_the_same_again() -> None:
     assert clusters(vectors) == found
 
 
+async def test_many_topics_are_told_apart() -> None:
+    vectors = await WordEmbedder().embed([f"{topic} {topic} note{n}" for topic in WORDS[:8] for n in range(6)])
+    assert clusters(vectors) == [list(range(start, start + 6)) for start in range(0, 48, 6)]
+
+
 async def test_the_authors_own_reduction(store: SQLiteStore) -> None:
     pytest.importorskip("umap", reason="pip install 'prospection[umap]'")
     await remember(store, *facts(6))
