@@ -109,6 +109,52 @@ def test_the_rules_of_a_timeline() -> None:
     ]
 
 
+@pytest.mark.parametrize("count", [4, 5, 10, 11])
+def test_a_timeline_has_five_to_ten_events(count: int) -> None:
+    references = tuple(PlannedFact(info=fact, date=day, why="") for fact, day in zip(FACTS, DAYS, strict=True))
+    days = [f"2025-01-{n:02}" for n in range(1, count)] + ["2025-05-01"]
+    events = [Event.model_validate({"date": day, "topic": "t", "summary": "s"}) for day in days]
+    events[-1].references.extend([1, 2, 3])
+    faults = timeline_faults(events, Planned(text=QUERY, at=date(2025, 6, 1), references=references))
+    assert faults == ([] if count in {5, 10} else [f"there are {count} events, not 5 to 10"])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("count", [4, 5, 30, 31])
+async def test_a_conversation_has_five_to_thirty_turns(count: int, tmp_path: Path) -> None:
+    model = NovelWriter(quest_dialogue=[{"turns": [{"role": "user", "text": "It rains"}] * count}])
+    user = await build(tmp_path, model)
+    assert len(user.sessions) == 5
+    again = [one.user for one in model.asked if one.stage == "quest_dialogue"][1]
+    assert (f"it has {count} turns, not 5 to 30" in again) == (count in {4, 31})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("count", [2, 3, 5, 6])
+async def test_a_request_has_three_to_five_references(count: int, tmp_path: Path) -> None:
+    references = [{"info": f"Statement{n} holds", "date": DAYS[0], "why": "w"} for n in range(1, count + 1)]
+    candidate = {"query": QUERY, "date": "2025-06-01", "references": references}
+    days = ["2025-01-01", "2025-02-11", "2025-03-11", "2025-04-11", "2025-05-01"]
+    placed = timeline(*((day, list(range(1, count + 1)) if n == 1 else []) for n, day in enumerate(days)))
+    model = NovelWriter(quest_queries=[{"queries": [candidate]}, *[{"queries": []}] * 2], quest_timeline=[placed])
+    user = await build(tmp_path, model)
+    assert [len(query.references) for query in user.queries] == ([count] if count in {3, 5} else [])
+    assert user.notes == ([] if count in {3, 5} else [f"{QUERY} - has {count} references, not 3 to 5"])
+
+
+@pytest.mark.anyio
+async def test_references_that_came_near_the_request_as_they_are_worded_now_drop_it(tmp_path: Path) -> None:
+    near = {"facts": [{"info": f"{QUERY}: {fact}", "type": "Event"} for fact in FACTS]}
+    days = ["2025-01-01", "2025-02-01", "2025-03-01", "2025-04-11", "2025-05-01"]
+    placed = timeline(*((day, [1, 2, 3] if day == "2025-04-11" else []) for day in days))
+    empty: dict[str, list[object]] = {"facts": []}
+    model = NovelWriter(quest_timeline=[placed], extract=[empty] * 3 + [near], quest_align=[{"fact": 1}] * 3)
+    user = await build(tmp_path, model)
+    assert user.queries == []
+    (note,) = user.notes
+    assert note.startswith(f"{QUERY} - as extracted, its references have mean cosine 0.")
+
+
 @pytest.mark.anyio
 async def test_a_reference_that_is_not_found_back_is_written_again_and_then_lost(tmp_path: Path) -> None:
     chat = {"turns": [{"role": "user", "text": "Unrelated words"}] * 5}
