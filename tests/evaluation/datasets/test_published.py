@@ -51,9 +51,11 @@ def test_memoryquest_says_what_it_found_and_what_it_missed() -> None:
     notes = load_dataset(SAMPLES / "memoryquest").notes
     assert "turns in 'messages'" in notes[0]
     assert "reference text in 'fact'" in notes[0]
-    assert notes[1] == "Not found under any known name: facts."
-    assert notes[2] == (
-        "References by how they were found in memory: 1 by date and words, 1 by session, 1 by words, 1 not at all."
+    assert notes[1:4] == (
+        "Not found under any known name: facts, reference fact.",
+        "Keys that were there and are not read: 'sessions.domain'.",
+        "References by how they were found in memory: 1 by date and words, 1 by session and words, 1 by words, "
+        "1 not at all.",
     )
 
 

@@ -5,16 +5,23 @@ data/user{id}.json   demographics, domain_summaries, sessions of conversations, 
 ```
 
 The names of the inner fields were not known when this was written, so that every field is looked for under the names
-that such files use, and the notes of the data set say under which name each was found, and what was not. Memory is made
-of a user's extracted facts where the file has some, else of the turns. A reference is found, first that applies, by its
-fact id; by the turns of its session that hold the largest share of its words, at least half; by anything of its
-session. A reference without an address is looked for in the sessions of its date, then in all, by its words.
+that such files use, and the notes of the data set say under which name each was found, what was not, and which keys
+were there besides. Sessions may be listed, or keyed by their date, id or domain; turns may be texts, messages, or
+exchanges of a user and an assistant; references may be texts, ids, objects, or keyed by their date.
+
+Memory is made of a user's extracted facts where the file has some, else of the turns. A reference is found, first that
+applies, by its fact id; by what holds the largest share of its words, at least half, in its session, in the sessions of
+its date, or in all. One that is no more than a session counts by anything of it, as does one whose words stand in no
+turn of its session. Where memory is facts, one whose words no fact of its session has is not covered: the extraction
+missed it, and another fact of the session says something else.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,10 +38,13 @@ from prospection.evaluation.datasets.conversations import (
     Turn,
     assemble,
 )
+from prospection.evaluation.datasets.guessed import Guessed
 from prospection.evaluation.datasets.published import read_any_json, starts_with
 from prospection.evaluation.datasets.words import content_words, where_said
 
 __all__ = ["find_memoryquest", "load_memoryquest"]
+
+_SESSION_IDS = ("session_id", "session", "conversation_id", "source_session", "dialogue_id", "event_id", "provenance")
 
 NAMES = {
     "user": ("user_id", "user", "id", "persona_id"),
@@ -46,6 +56,7 @@ NAMES = {
     "facts": ("facts", "memory_facts", "extracted_facts", "memories", "memory"),
     "fact id": ("fact_id", "fid", "id"),
     "fact text": ("info", "fact", "text", "content", "memory"),
+    "fact session": _SESSION_IDS,
     "queries": ("queries", "evaluation_queries", "questions", "query_list", "eval_queries"),
     "query id": ("query_id", "question_id", "qid", "id"),
     "query text": ("query", "question", "text", "prompt"),
@@ -55,6 +66,7 @@ NAMES = {
         "reference_facts",
         "required_references",
         "required_facts",
+        "ground_truth_references",
         "ground_truth_facts",
         "ground_truth",
         "gold_facts",
@@ -62,12 +74,19 @@ NAMES = {
         "reference",
     ),
     "reference text": ("fact", "text", "info", "reference", "content", "statement", "memory"),
-    "reference session": ("session_id", "session", "conversation_id", "source_session", "dialogue_id", "event_id"),
+    "reference fact": ("fact_id", "fid"),
+    "reference session": _SESSION_IDS,
     "reference date": ("date", "reference_date", "session_date", "timestamp"),
 }
 """For each field the names it is looked for under, the likeliest first."""
 
+PASSED_OVER = ("demographics", "domain_summaries")
+"""What the person is like, which no reference names."""
+
 _MARKS = (r'"domain_summaries"\s*:',)
+_DATED = re.compile(r"\W*(\d{4}-\d\d-\d\d)\W+(?=\w)")
+_SPEAKERS = ("user", "assistant")
+_MESSAGE = ("role", "speaker", *_SPEAKERS)
 
 
 def find_memoryquest(path: Path) -> Path | None:
@@ -84,171 +103,310 @@ def load_memoryquest(folder: Path) -> Dataset:
     """Load all user files of a folder.
 
     Raises:
-        InputError: A file is not JSON, or has no sessions or no queries under any known name.
+        InputError: A file is not JSON, or has no sessions or no queries under any known name, or a session, turn,
+            query or reference is of no known shape.
     """
-    seen = _Seen()
+    guessed = Guessed(NAMES, PASSED_OVER)
+    found: Counter[str] = Counter()
     people, facts, questions = [], [], []
     for file in _user_files(folder):
-        user = _User(file, seen)
+        user = _User(file, guessed, found)
         people.append(user.person)
         facts += user.facts
         questions += user.questions
+    notes = guessed.notes()
+    if found:
+        ways = ", ".join(f"{count} {way}" for way, count in found.most_common())
+        notes.append(f"References by how they were found in memory: {ways}.")
     name = folder.resolve().parent.name if folder.name == "data" else folder.resolve().name
-    return assemble(name, people, questions, facts or None, notes=[*seen.notes(), *([] if facts else [TURNS])])
+    if not facts:
+        notes.append(TURNS)
+    return assemble(name, people, questions, facts or None, notes=notes)
 
 
-class _Seen:
-    """Under which names fields were found, and how references were resolved."""
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What references may be matched with: a fact or a turn."""
 
-    def __init__(self) -> None:
-        self._names: dict[str, Counter[str]] = {}
-        self._missed: Counter[str] = Counter()
-        self.resolved: Counter[str] = Counter()
-
-    def get(self, data: Mapping[str, Any], field: str) -> Any:  # noqa: ANN401 - JSON data
-        """Return a field's value under the first of its names that has one; None when there is none."""
-        for name in NAMES[field]:
-            if data.get(name) not in (None, "", [], {}):
-                self._names.setdefault(field, Counter())[name] += 1
-                return data[name]
-        self._missed[field] += 1
-        return None
-
-    def notes(self) -> list[str]:
-        """Say what was found and what was missed."""
-        found = ", ".join(f"{field} in {'/'.join(map(repr, names))}" for field, names in self._names.items())
-        notes = [f"Read from fields whose names are guessed: {found}."]
-        if never := [field for field in self._missed if field not in self._names]:
-            notes.append(f"Not found under any known name: {', '.join(never)}.")
-        if self.resolved:
-            ways = ", ".join(f"{count} {way}" for way, count in self.resolved.most_common())
-            notes.append(f"References by how they were found in memory: {ways}.")
-        return notes
+    id: str
+    session: str
+    date: datetime | None
+    words: frozenset[str]
 
 
 class _User:
-    """One file."""
+    """One file.
 
-    def __init__(self, file: Path, seen: _Seen) -> None:
+    Args:
+        found: Counts in which ways references were found in memory.
+    """
+
+    def __init__(self, file: Path, guessed: Guessed, found: Counter[str]) -> None:
+        self._file, self._guessed, self._found = file, guessed, found
         data = read_any_json(file)
         if not isinstance(data, dict):
             raise InputError(f"{file} holds no object of one user; download it again")
-        self._seen = seen
-        self._id = str(seen.get(data, "user") or file.stem)
-        sessions, queries = seen.get(data, "sessions"), seen.get(data, "queries")
-        for what, value in (("sessions", sessions), ("queries", queries)):
-            if value is None:
-                raise InputError(
-                    f"{file} has no {what} under {', '.join(map(repr, NAMES[what]))}; it has {sorted(data)}. Rename "
-                    "the field, or convert the file to the common layout (users.jsonl, queries.jsonl)"
-                )
-        found = [self._talk(number, key, session) for number, (key, session) in enumerate(_items(sessions))]
-        self.person = Person(user_id=self._id, sessions=[talk for talk, _ in found])
-        self.facts = [fact for _, own in found for fact in own] + self._facts(seen.get(data, "facts"), "unknown")
-        self._index()
-        self.questions = [self._question(place, query) for place, (_, query) in enumerate(_items(queries))]
+        guessed.there(data)
+        self._id = self._name(guessed.get(data, "user"), "user") or file.stem
+        sessions, queries = (self._part(data, part) for part in ("sessions", "queries"))
+        parsed = [self._talk(number, *item) for number, item in enumerate(self._sessions(sessions))]
+        self.person = Person(user_id=self._id, sessions=[talk for talk, _ in parsed])
+        self.facts = self._named_apart(
+            [fact for _, own in parsed for fact in own] + self._facts(guessed.get(data, "facts"), "unknown")
+        )
+        self._units = self._index()
+        self._ids = {unit.id for unit in self._units} if self.facts else set()
+        self._session_ids = {talk.session_id for talk in self.person.sessions}
+        self.questions = [
+            self._question(place, query) for place, (_, query) in enumerate(self._items(queries, "queries"))
+        ]
 
-    def _talk(self, number: int, key: str | None, session: Any) -> tuple[Talk, list[ReadyFact]]:  # noqa: ANN401 - JSON
-        if isinstance(session, list):
+    def _part(self, data: dict[str, Any], field: str) -> Any:  # noqa: ANN401 - JSON data
+        found = self._guessed.get(data, field)
+        if found is None:
+            raise InputError(
+                f"{self._file} has no {field} under {', '.join(map(repr, NAMES[field]))}; it has {sorted(data)}. "
+                "Rename the field, or convert the file to the common layout (users.jsonl, queries.jsonl)"
+            )
+        return found
+
+    def _wrong(self, place: str, value: object, wanted: str) -> InputError:
+        kind = {dict: "an object", list: "a list", str: "a text", type(None): "null"}.get(type(value), "a number")
+        return InputError(
+            f"{self._file}: {place} is {kind}, not {wanted}; correct it, or convert the file to the common layout "
+            "(users.jsonl, queries.jsonl)"
+        )
+
+    def _text(self, value: object, place: str) -> str:
+        if isinstance(value, (dict, list)):
+            raise self._wrong(place, value, "a text")
+        return "" if value is None else str(value)
+
+    def _name(self, value: object, place: str) -> str | None:
+        """Read an id; 0 is one, and of several the first counts."""
+        if isinstance(value, list) and value:
+            value = value[0]
+        return self._text(value, place) or None
+
+    def _items(self, data: object, place: str) -> Iterator[tuple[str | None, Any]]:
+        """Go through a list, or through an object of items or of lists of items."""
+        if isinstance(data, dict):
+            self._guessed.read(*data)
+            for key, value in data.items():
+                yield from ((str(key), item) for item in (value if isinstance(value, list) else [value]))
+        elif isinstance(data, list):
+            yield from ((None, item) for item in data)
+        else:
+            raise self._wrong(place, data, "a list")
+
+    def _is_session(self, data: object) -> bool:
+        return isinstance(data, list) or (
+            isinstance(data, dict)
+            and (not any(key in data for key in _MESSAGE) or any(self._key(data, part) for part in ("turns", "facts")))
+        )
+
+    def _key(self, data: dict[str, Any], field: str) -> str | None:
+        return self._guessed.key_of(data, field)
+
+    def _sessions(self, data: object) -> Iterator[tuple[str | None, str | None, Any]]:
+        """Go through sessions as (the key it stands under, its id where it has none of its own, session)."""
+        if isinstance(data, dict) and (self._key(data, "turns") or self._key(data, "facts")):
+            yield None, None, data
+        elif isinstance(data, dict):
+            self._guessed.read(*data)
+            for key, value in data.items():
+                several = isinstance(value, list) and any(self._is_session(item) for item in value)
+                own = value if several else [value]
+                for place, session in enumerate(own):
+                    yield key, key if len(own) == 1 else f"{key}/{place}", session
+        elif isinstance(data, list) and data and all(isinstance(item, dict) for item in data):
+            # One conversation without sessions, or a list of sessions.
+            whole = not any(self._is_session(item) for item in data)
+            yield from ((None, None, item) for item in ([data] if whole else data))
+        else:
+            yield from ((None, None, item) for _, item in self._items(data, "sessions"))
+
+    def _talk(self, number: int, key: str | None, name: str | None, session: Any) -> tuple[Talk, list[ReadyFact]]:  # noqa: ANN401 - JSON data
+        place = f"session {name or number}"
+        if isinstance(session, (list, str)):
             session = {"turns": session}
-        get = self._seen.get
-        name = str(get(session, "session id") or key or f"s{number}")
-        texts = _texts(get(session, "turns") or [], self._seen)
+        elif not isinstance(session, dict):
+            raise self._wrong(place, session, "an object")
+        get = self._guessed.get
+        name = self._name(get(session, "session id"), f"the id of {place}") or name or f"s{number}"
+        texts = self._texts(get(session, "turns"), f"{place}, turns")
         turns = [Turn(turn_id=f"{name}:{place}", text=text) for place, text in enumerate(texts)]
         # Where sessions are keyed by their date, the key is the date.
         date = _date(get(session, "session date")) or _date(key)
         return Talk(session_id=name, date=date, turns=turns), self._facts(get(session, "facts"), name)
 
-    def _facts(self, facts: Any, session: str) -> list[ReadyFact]:  # noqa: ANN401 - JSON data
-        get = self._seen.get
+    def _texts(self, turns: object, place: str) -> Iterator[str]:
+        """Go through what was said in turn."""
+        if turns is None:
+            return
+        if isinstance(turns, str):
+            yield from (line for line in turns.split("\n") if line.strip())
+        elif isinstance(turns, dict) and (inner := self._key(turns, "turns")):
+            self._guessed.read(inner)
+            yield from self._texts(turns[inner], f"{place}.{inner}")
+        elif isinstance(turns, dict) and any(key in turns for key in _MESSAGE):
+            yield from self._said(turns, place)
+        else:
+            for number, (_, turn) in enumerate(self._items(turns, place)):
+                yield from self._said(turn, f"{place}.{number}")
+
+    def _said(self, turn: object, place: str) -> Iterator[str]:
+        if isinstance(turn, str):
+            yield turn
+            return
+        if not isinstance(turn, dict):
+            raise self._wrong(place, turn, "a message")
+        self._guessed.read(*(key for key in _MESSAGE if key in turn))
+        text = self._key(turn, "turn text")
+        if text is None and any(who in turn for who in _SPEAKERS):
+            yield from (self._text(turn[who], f"{place}.{who}") for who in _SPEAKERS if turn.get(who))
+        else:
+            yield self._text(self._guessed.get(turn, "turn text"), f"{place}.{text}")
+
+    def _facts(self, facts: object, session: str) -> list[ReadyFact]:
         return [
-            ReadyFact(user_id=self._id, fact_id=f"{session}/{place}", text=fact, session_id=session)
-            if isinstance(fact, str)
-            else ReadyFact(
-                user_id=self._id,
-                fact_id=str(get(fact, "fact id") or f"{session}/{place}"),
-                text=str(get(fact, "fact text") or ""),
-                session_id=str(get(fact, "reference session") or session),
-            )
-            for place, (_, fact) in enumerate(_items(facts or []))
+            self._fact(fact, key or f"{session}/{number}", session, f"facts of {session}, {number}")
+            for number, (key, fact) in enumerate(self._items(facts or [], f"facts of {session}"))
         ]
 
-    def _index(self) -> None:
-        """Gather what references may be matched with: (session, date, id, words) of every fact or turn."""
+    def _fact(self, fact: object, name: str, session: str, place: str) -> ReadyFact:
+        if isinstance(fact, str):
+            return ReadyFact(user_id=self._id, fact_id=name, text=fact, session_id=session)
+        if not isinstance(fact, dict):
+            raise self._wrong(place, fact, "a fact")
+        get = self._guessed.get
+        return ReadyFact(
+            user_id=self._id,
+            fact_id=self._name(get(fact, "fact id"), f"{place}, id") or name,
+            text=self._text(get(fact, "fact text"), f"{place}, text"),
+            session_id=self._name(get(fact, "fact session"), f"{place}, session") or session,
+        )
+
+    def _named_apart(self, facts: list[ReadyFact]) -> list[ReadyFact]:
+        """Put the session before ids that begin anew in every session."""
+        if len({fact.fact_id for fact in facts}) == len(facts):
+            return facts
+        return [fact.model_copy(update={"fact_id": f"{fact.session_id}/{fact.fact_id}"}) for fact in facts]
+
+    def _index(self) -> list[_Unit]:
         dates = {talk.session_id: talk.date for talk in self.person.sessions}
         units = [(fact.session_id, fact.fact_id, fact.text) for fact in self.facts] or [
             (talk.session_id, turn.turn_id, turn.text) for talk in self.person.sessions for turn in talk.turns
         ]
-        self._units = [(name, dates.get(name), unit, content_words(text)) for name, unit, text in units]
+        return [_Unit(unit, session, dates.get(session), content_words(text)) for session, unit, text in units]
 
-    def _question(self, place: int, query: Any) -> Question:  # noqa: ANN401 - JSON data
-        get = self._seen.get
-        references = get(query, "references") or []
-        if isinstance(references, (str, dict)):
-            references = [references] if isinstance(references, str) else list(references.values())
+    def _question(self, number: int, query: object) -> Question:
+        place = f"query {number}"
+        if not isinstance(query, dict):
+            raise self._wrong(place, query, "an object with its references")
+        get = self._guessed.get
+        own = self._name(get(query, "query id"), f"{place}, id") or f"q{number + 1}"
         return Question(
-            query_id=f"{self._id}-{get(query, 'query id') or f'q{place + 1}'}",
+            query_id=f"{self._id}-{own}",
             user_id=self._id,
-            query=str(get(query, "query text") or ""),
+            query=self._text(get(query, "query text"), f"{place}, text"),
             query_date=_date(get(query, "query date")),
-            references=[self._reference(reference) for reference in references],
+            references=[
+                self._reference(key, reference, f"{place}, references")
+                for key, reference in self._references(get(query, "references"), f"{place}, references")
+            ],
         )
 
-    def _reference(self, reference: Any) -> Reference:  # noqa: ANN401 - JSON data
-        if not isinstance(reference, dict):
-            reference = {"text": str(reference)}
-        get, resolved = self._seen.get, self._seen.resolved
-        text, session = str(get(reference, "reference text") or ""), get(reference, "reference session")
-        fact, date = reference.get("fact_id", reference.get("fid")), _date(get(reference, "reference date"))
-        known = {unit for _, _, unit, _ in self._units}
-        for name in (fact, text):  # a reference may be no more than an id
-            if self.facts and str(name) in known:
-                resolved["by fact id"] += 1
-                return Reference(fact_id=str(name))
-        if session is not None:
-            resolved["by session"] += 1
-            return self._by_words(text, [unit for unit in self._units if unit[0] == str(session)], str(session))
-        same_day = [unit for unit in self._units if date is not None and unit[1] and unit[1].date() == date.date()]
-        for way, units in (("by date and words", same_day), ("by words", self._units)):
-            found = self._by_words(text, units, None)
-            if found.turn_ids or found.fact_id:
-                resolved[way] += 1
-                return found
-        resolved["not at all"] += 1
-        return Reference()
-
-    def _by_words(
-        self, text: str, units: Sequence[tuple[str, Any, str, frozenset[str]]], session: str | None
-    ) -> Reference:
-        places = where_said(text, [words for *_, words in units])
-        ids = [units[place][2] for place in places]
-        if self.facts:
-            return Reference(fact_id=ids[0]) if ids else Reference(session_id=session)
-        return Reference(session_id=session, turn_ids=ids)
-
-
-def _items(data: Any) -> Iterator[tuple[str | None, Any]]:  # noqa: ANN401 - JSON data
-    """Go through a list, or through an object of items or of lists of items (sessions by domain)."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            lists = isinstance(value, list) and value and isinstance(value[0], dict) and "role" not in value[0]
-            yield from ((str(key), item) for item in (value if lists else [value]))
-    else:
-        yield from ((None, item) for item in data)
-
-
-def _texts(turns: Any, seen: _Seen) -> Iterator[str]:  # noqa: ANN401 - JSON data
-    """Return what was said in turn: turns may be texts, messages, or exchanges of a user and an assistant."""
-    if isinstance(turns, str):
-        yield from (line for line in turns.split("\n") if line.strip())
-        return
-    for turn in turns:
-        if isinstance(turn, str):
-            yield turn
-        elif "user" in turn or "assistant" in turn:
-            yield from (str(turn[who]) for who in ("user", "assistant") if turn.get(who))
+    def _references(self, data: object, place: str) -> Iterator[tuple[str | None, Any]]:
+        """Go through references as (the key it stands under, reference)."""
+        if data is None:
+            return
+        if (
+            isinstance(data, dict)
+            and (inner := self._key(data, "references"))
+            and isinstance(data[inner], (list, dict))
+        ):
+            self._guessed.read(inner)
+            yield from self._references(data[inner], f"{place}.{inner}")
+        elif isinstance(data, (str, int)) or (isinstance(data, dict) and self._is_reference(data)):
+            yield None, data
         else:
-            yield str(seen.get(turn, "turn text") or "")
+            for key, item in self._items(data, place):
+                if isinstance(item, dict) and item and all(self._is_address(name) for name in item):
+                    yield from self._items(item, place)
+                else:
+                    yield key, item
+
+    def _is_reference(self, data: dict[str, Any]) -> bool:
+        return any(self._key(data, field) for field in ("reference text", "reference fact", "reference session"))
+
+    def _is_address(self, key: str) -> bool:
+        return key in self._ids or key in self._session_ids or _date(key) is not None
+
+    def _reference(self, key: str | None, reference: Any, place: str) -> Reference:  # noqa: ANN401 - JSON data
+        fact: str | None
+        session: str | None
+        if isinstance(reference, (str, int)):
+            fact, session = str(reference), str(reference)
+            date, text = _dated(str(reference))
+            if session in self._session_ids:
+                text = ""  # no more than a session
+        elif isinstance(reference, dict):
+            fact, session, date, text = self._address(reference, place)
+        else:
+            raise self._wrong(place, reference, "a text, an id or an object")
+        if key is not None:
+            date = date or _date(key)
+            fact, session = (key if key in self._ids else fact), (key if key in self._session_ids else session)
+        found, way = self._resolve(fact, session, date, text)
+        self._found[way] += 1
+        return found
+
+    def _address(self, reference: dict[str, Any], place: str) -> tuple[str | None, str | None, datetime | None, str]:
+        get = self._guessed.get
+        text = get(reference, "reference text")
+        if isinstance(text, dict):  # the fact itself, as memory has it
+            return self._address(
+                {**{key: reference[key] for key in reference if reference[key] != text}, **text}, place
+            )
+        fact = self._name(get(reference, "reference fact"), f"{place}, fact id")
+        return (
+            fact or self._text(text, f"{place}, text"),  # a reference may be no more than an id
+            self._name(get(reference, "reference session"), f"{place}, session"),
+            _date(get(reference, "reference date")),
+            self._text(text, f"{place}, text"),
+        )
+
+    def _resolve(
+        self, fact: str | None, session: str | None, date: datetime | None, text: str
+    ) -> tuple[Reference, str]:
+        """Return what counts as a reference, and in which way it was found."""
+        for name in (fact, f"{session}/{fact}"):
+            if name in self._ids:
+                return Reference(fact_id=name), "by fact id"
+        if own := [unit for unit in self._units if unit.session == session]:
+            if said := self._by_words(text, own):
+                return said, "by session and words"
+            if self.facts and text:
+                return Reference(), "not at all"
+            return Reference(session_id=session), "by session alone (anything of it counts)"
+        same_day = [unit for unit in self._units if date and unit.date and unit.date.date() == date.date()]
+        for way, units in (("by date and words", same_day), ("by words", self._units)):
+            if said := self._by_words(text, units):
+                return said, way
+        return Reference(), "not at all"
+
+    def _by_words(self, text: str, units: Sequence[_Unit]) -> Reference | None:
+        ids = [units[place].id for place in where_said(text, [unit.words for unit in units])]
+        if not ids:
+            return None
+        return Reference(fact_id=ids[0]) if self.facts else Reference(turn_ids=ids)
+
+
+def _dated(text: str) -> tuple[datetime | None, str]:
+    """Split "[2025-01-10] User flies." into date and statement."""
+    found = _DATED.match(text)
+    return (_date(found[1]), text[found.end() :]) if found else (None, text)
 
 
 def _date(value: object) -> datetime | None:
@@ -258,7 +416,7 @@ def _date(value: object) -> datetime | None:
     for form in (None, "%Y-%m-%d", "%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%m-%d-%Y"):
         try:
             found = datetime.fromisoformat(text) if form is None else datetime.strptime(text, form)  # noqa: DTZ007
-        except ValueError:
+            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        except (ValueError, OverflowError):
             continue
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     return None
