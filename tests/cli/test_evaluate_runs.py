@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from commands import Run, data_of, model_at, refused
-from loopback import Loopback
+from loopback import Loopback, Status
+from measured import row, run_of
 
 PLAN = """
 name = "small one"
@@ -47,6 +48,73 @@ def test_from_a_plan_to_a_gate(run: Run, data: str) -> None:
     assert "'lexical' is more than allowed (-0.1) from 'direct' on quest" in worse.stderr
     (found,) = data_of(run("eval", "compare", "runs/small-one", "direct", "lexical", "--json"))
     assert found["difference"] < 0
+
+
+def test_runs_of_one_system_stand_side_by_side(run: Run) -> None:
+    run_of(Path("runs/main"), [row("pgr", "q1", (1,))])
+    run_of(Path("runs/change"), [row("pgr", "q1", (None,))])
+    summaries = data_of(run("eval", "report", "runs/main", "runs/change", "--format", "json"))["summaries"]
+    assert {one["system"]: one["recall_all"] for one in summaries} == {"pgr (main)": 1.0, "pgr (change)": 0.0}
+
+
+def test_what_is_tested_is_people(run: Run) -> None:
+    rows = [
+        row(system, f"q{n}", (rank,), person=f"p{n % 4}") for system, rank in (("a", 9), ("b", 1)) for n in range(32)
+    ]
+    run_of(Path("runs/four"), rows)
+    found = run("eval", "compare", "runs/four", "a", "b", "--at", "5").stdout
+    assert "p = 0.1250 over people, 32 better" in found
+    assert "4 are too few people to tell, the smallest p is 0.125." in found
+    over = run("eval", "compare", "runs/four", "a", "b", "--at", "5", "--over", "queries").stdout
+    assert "p = 0.0001 over queries, as if those of one person were independent" in over
+    assert "4 are too few people to tell" in over
+    assert "permutation test over people" in run("eval", "report", "runs/four").stdout
+    assert "permutation test over queries" in run("eval", "report", "runs/four", "--over", "queries").stdout
+
+
+def test_a_gate_sees_an_outage_and_an_unfinished_run(run: Run) -> None:
+    whole = [row("pgr", f"q{n}", (1,)) for n in range(4)]
+    gone = [row("pgr", "q0", (None,), error="EndpointError: gone"), *whole[1:]]
+    for name, rows in (("whole", whole), ("part", whole[:2]), ("gone", gone)):
+        run_of(Path("runs") / name, rows)
+
+    def gate(a: str, b: str) -> str:
+        found = run("eval", "compare", f"runs/{a}", "pgr", "pgr", "--against", f"runs/{b}", "--fail-below", "-0.1")
+        assert found.exit_code == (0 if (a, b) == ("whole", "whole") else 1)
+        return found.output
+
+    assert "quest: recall of everything returned 1.000 by pgr (whole) and 1.000 by pgr (whole)" in gate(
+        "whole", "whole"
+    )
+    assert "2 queries are missing from pgr (part) and left out; finish the runs" in gate("whole", "part")
+    assert "2 queries are missing from pgr (part) and left out" in gate("part", "whole")
+    # A failed case of the change counts against it; one of what it is held against would hide a loss.
+    failed = gate("whole", "gone")
+    assert "quest (-0.250); 1 of its cases failed and count as found nothing" in failed
+    assert "1 cases of pgr (gone) failed and count as found nothing." in failed
+    assert "'pgr (whole)' cannot be judged on quest: 1 cases of pgr (gone) failed" in gate("gone", "whole")
+    run_of(Path("runs/other"), whole, sha256="f" * 64)
+    against = run("eval", "compare", "runs/whole", "pgr", "pgr", "--against", "runs/other")
+    assert "data set 'quest' is not the same in runs 'whole' and 'other'" in refused(against)
+
+
+def test_a_system_all_of_whose_cases_failed_fails_the_command(run: Run, data: str, server: Loopback) -> None:
+    Path("plan.toml").write_text(PLAN.replace('policy = "lexical"\nlimit = 1', 'policy = "hyde"'))
+    server.script(*[Status(500)] * 3)
+    options = ("--data", f"quest={data}", *model_at(server.url))
+    found = run("eval", "run", "plan.toml", *options, env={"PROSPECTION_MODELS__RETRIES": "0"})
+    assert found.exit_code == 1
+    assert found.stdout.startswith("6 cases in runs/small-one, 3 of them failed.")
+    assert "3 times: EndpointError: " in found.stderr
+    assert "every case of 'lexical' failed; mend the cause and ask again with --retry-failed" in found.stderr
+
+
+def test_a_report_says_how_the_data_were_read(run: Run, data: str) -> None:
+    Path("plan.toml").write_text(PLAN.replace('path = "nowhere"', 'path = "nowhere"\nqueries = 1'))
+    run("eval", "run", "plan.toml", "--data", f"quest={data}", env={"PROSPECTION_EVALUATION__EMBEDDING_CACHE": "0"})
+    note = "Cut to the first 1 of 3 queries."
+    assert f"\n- {note}\n" in run("eval", "report", "runs/small-one").stdout
+    assert note in data_of(run("eval", "report", "runs/small-one", "--format", "json"))["about"]["quest"]
 
 
 def test_a_run_is_resumed_and_replayed(run: Run, data: str) -> None:

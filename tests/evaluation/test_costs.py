@@ -61,14 +61,16 @@ def test_where_a_model_selects_a_fact_belongs_to_the_round_of_its_selection() ->
     assert phase_counts(replace(TRACE, stages=stages)) == (2, 1)  # now f1 is the new one
 
 
-async def measured(policies: tuple[str, ...], model: ChatModel | None) -> RecallResult:
+async def measured(
+    policies: tuple[str, ...], model: ChatModel | None, *, equal_budget: bool = False, delta: int = 5
+) -> RecallResult:
     embedder = WordEmbedder()
     async with await SQLiteStore.open(":memory:", encoder=(embedder.id, embedder.dims)) as store:
-        settings = RecallSettings.model_validate({"pgr": {"k": 1, "tau": 0.0}, "limit": 2})
+        settings = RecallSettings.model_validate({"pgr": {"k": 1, "tau": 0.0, "delta": delta}, "limit": 2})
         library = GoalLibrary(embedder)
         systems = [
             build_system(
-                name, settings, store=store, embedder=embedder, library=library, model=model, equal_budget=False
+                name, settings, store=store, embedder=embedder, library=library, model=model, equal_budget=equal_budget
             )
             for name in policies
         ]
@@ -102,6 +104,18 @@ async def test_policies_are_costed_as_they_serve() -> None:
     Console(file=out, width=110).print(costs_report(result))
     assert "new after" in out.getvalue()
     assert "unknown" in out.getvalue()
+
+
+@pytest.mark.anyio
+async def test_filling_the_budget_changes_no_call_of_the_published_algorithm() -> None:
+    with Loopback(answer) as server:
+        model = PydanticAIChat(build_model("tiny", server.url), name="tiny")
+        served = (await measured(("pgr",), model, delta=1)).to_json()["systems"]["pgr"]
+        asked = [chat.user for chat in server.chats]
+        filled = (await measured(("pgr",), model, delta=1, equal_budget=True)).to_json()["systems"]["pgr"]
+        assert [chat.user for chat in server.chats] == asked * 2
+    assert filled["recall"]["100"] == 1.0 > served["recall"]["100"]
+    assert filled["costs"]["facts_later"] == served["costs"]["facts_later"]
 
 
 @pytest.mark.anyio

@@ -44,13 +44,11 @@ def server() -> Iterator[Loopback]:
 
 def encoder_at(server: Loopback, *, retries: int = 2) -> RemoteEncoder:
     return RemoteEncoder(
-        "tiny",
-        url=server.url,
+        Endpoint(where=server.url, model="tiny", timeout=5, retries=retries, backoff=0.001),
+        key="none",
         encoder_id="compatible:tiny",
         dims=64,
         calibration=Calibration(noise_mean=0.1, noise_sd=0.1, tau=0.25, tau_o=0.55),
-        key="none",
-        endpoint=Endpoint(where=server.url, model="tiny", timeout=5, retries=retries, backoff=0.001),
     )
 
 

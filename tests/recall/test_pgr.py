@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prospection.errors import BudgetExceededError, EndpointError
+from prospection.evaluation.costs import phase_counts
 from prospection.recall.policies.pgr import Pgr
 from remembered import Script, WordMemory, run_over, tree
 
@@ -114,6 +115,36 @@ async def test_a_hit_has_to_reach_the_threshold_and_the_bound_itself_does() -> N
     policy = Pgr(tau=0.75, augment=False, iterative=False, summary=False)
     ranking = await policy.recall("one two three four", run_over(memory, model))
     assert [item.fid for item in ranking.facts] == ["f1"]
+
+
+async def test_the_tail_is_filled_behind_what_was_found_and_decides_nothing() -> None:
+    infos = [f"fact{number} word{number}" for number in range(1, 10)] + ["fact1 zero", "fact2 fact3 zero zero"]
+
+    def model() -> Script:
+        return Script(
+            augment=[{"query": "q"}],
+            simulate=[tree(a=["fact1 word1", "fact2 word2"])],
+            refine=[tree(a=["fact3 word3", "fact4 word4"]), tree(a=["fact5 word5", "fact1 word1"])],
+            summarise=["the outlook"],
+        )
+
+    bare, filled = model(), model()
+    published = await Pgr(k=1, delta=2, tau=0.5).recall("none", run_over(WordMemory(*infos), bare))
+    found = [item.fid for item in published.facts]
+    run = run_over(WordMemory(*infos), filled)
+    ranking = await Pgr(k=1, delta=2, tau=0.5, fill=7).recall("none", run)
+
+    assert filled.requests == bare.requests  # refined as often, and shown the same
+    assert sorted(found) == ["f1", "f2", "f3", "f4", "f5"]
+    fids = [item.fid for item in ranking.facts]
+    assert fids[:5] == found
+    assert sorted(fids[5:]) == ["f10", "f11"]  # below tau, and nearest to one of the probes
+    assert [item.score for item in ranking.facts] == [1 / rank for rank in range(1, 8)]
+    assert ranking.summary == "the outlook"
+    trace = run.trace(policy="pgr", parameters={}, returned=ranking.facts, summary=None)
+    assert phase_counts(trace) == (4, 3)  # f3, f4 and f5 came later, the tail counts as found at first
+    few = await Pgr(k=1, delta=2, tau=0.5, fill=3).recall("none", run_over(WordMemory(*infos), model()))
+    assert few == published
 
 
 async def test_a_failing_model_after_the_first_phase_leaves_what_was_found() -> None:

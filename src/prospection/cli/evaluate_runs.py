@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["answers", "compare", "datasets", "plans", "report", "run"]
 
 RUNS = Path("runs")
+
+over_option = click.option(
+    "--over",
+    type=click.Choice(["people", "queries"]),
+    default="people",
+    show_default=True,
+    help="What the permutation test takes for independent. Queries of one person are not: over queries p comes out "
+    "too small, unless each person asked one.",
+)
 
 
 @click.command()
@@ -93,34 +103,44 @@ def run(
 @click.option("--no-plots", is_flag=True, help="Write no plots.")
 @click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Fact budget of the tests.")
 @click.option("--baseline", metavar="SYSTEM", help="Test the others against this one.  [default: all pairs]")
-def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: int, baseline: str | None) -> None:
+@over_option
+def report(
+    runs: Sequence[str],
+    form: str,
+    out: str | None,
+    no_plots: bool,
+    at: int,
+    baseline: str | None,
+    over: Any,  # noqa: ANN401 - a choice of click's
+) -> None:
     """Make tables of one or several RUNs: recall, exact recall, precision, costs, tests between systems.
 
-    Systems of several runs stand side by side where their data set has one name.
+    Systems of several runs stand side by side where their data set has one name and is the same data; one that several
+    runs have measured is named after each of them, "system (run)".
     """
     from prospection.evaluation.runs.compare import compare_all
+    from prospection.evaluation.runs.several import read_runs
     from prospection.evaluation.runs.summary import summarise
     from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 
-    rows, indexes = [], []
-    for folder in map(_folder, runs):
-        rows += list(folder.rows().values())
-        indexes += folder.indexes()
-    if not rows:
+    read = read_runs([_folder(path) for path in runs])
+    if not read.rows:
         raise click.ClickException(f"{', '.join(map(repr, runs))}: no case is done yet; run the plan first")
-    summaries = summarise(rows, indexes)
-    comparisons = compare_all(rows, at=at, baseline=baseline)
+    summaries = summarise(read.rows, read.indexes)
+    comparisons = compare_all(read.rows, at=at, baseline=baseline, unit=over)
     if out is None:
         if form == "json":
-            print_json(as_json(summaries, comparisons))
+            print_json(as_json(summaries, comparisons, read.notes, read.about))
+        elif form == "csv":
+            click.echo(as_csv(summaries), nl=False)
         else:
-            click.echo(as_csv(summaries) if form == "csv" else as_markdown(summaries, comparisons), nl=False)
+            click.echo(as_markdown(summaries, comparisons, read.notes, read.about), nl=False)
         return
     from prospection.evaluation.runs.plots import save_plots
     from prospection.evaluation.runs.write import write_report
 
     place = Path(out)
-    written = write_report(place, summaries, comparisons)
+    written = write_report(place, summaries, comparisons, read.notes, read.about)
     if not no_plots:
         written += save_plots(summaries, place)
     for path in written:
@@ -135,13 +155,7 @@ def report(runs: Sequence[str], form: str, out: str | None, no_plots: bool, at: 
 @click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all that both were asked]")
 @click.option("--measure", type=click.Choice(["recall", "exact"]), default="recall", show_default=True)
 @click.option("--at", type=click.IntRange(min=1), help="Fact budget.  [default: everything returned]")
-@click.option(
-    "--over",
-    type=click.Choice(["queries", "people"]),
-    default="queries",
-    show_default=True,
-    help="What the permutation test takes for independent.",
-)
+@over_option
 @click.option("--fail-below", type=float, metavar="X", help="Exit with 1 when B - A is below X on a data set.")
 @as_json
 def compare(
@@ -159,25 +173,32 @@ def compare(
     """Say whether system B differs from system A: the difference, its interval, a paired permutation test.
 
     In a pipeline: `prospection eval compare yesterday foresight foresight --against today --at 20 --fail-below -0.02`.
+    It exits with 1 as well where nothing can be judged: a query that one of both was not asked, or a failed case of A,
+    which counts as found nothing and would hide a loss.
     """
+    from dataclasses import replace
+
     from prospection.evaluation.runs.compare import compare as test
     from prospection.evaluation.runs.compare import corrected, rows_of
+    from prospection.evaluation.runs.several import check_same_data, in_run, run_names
 
-    of_a = rows_of(_folder(run_).rows().values(), a, dataset)
-    of_b = rows_of(_folder(against or run_).rows().values(), b, dataset)
+    folders = [_folder(run_), _folder(against or run_)]
+    of_a, of_b = rows_of(folders[0].rows().values(), a, dataset), rows_of(folders[1].rows().values(), b, dataset)
     common = [name for name in of_a if name in of_b]
     if not common:
         raise click.ClickException(f"{a!r} and {b!r} have no data set in common: {list(of_a)} and {list(of_b)}")
+    check_same_data(folders, common)
     found = corrected([test(of_a[name], of_b[name], measure=measure, at=at, unit=over) for name in common])
+    if against is not None:
+        of_run = [in_run(system, run) for system, run in zip((a, b), run_names(folders), strict=True)]
+        found = [replace(one, system_a=of_run[0], system_b=of_run[1]) for one in found]
     if json_:
         print_value(found)
     else:
         for one in found:
             click.echo(_sentence(one))
-    failed = [one for one in found if fail_below is not None and one.difference < fail_below]
-    if failed:
-        names = ", ".join(f"{one.dataset} ({one.difference:+.3f})" for one in failed)
-        raise click.ClickException(f"{b!r} is more than allowed ({fail_below:+g}) from {a!r} on {names}")
+    if fail_below is not None:
+        _gate(found, fail_below)
 
 
 @click.command()
@@ -254,15 +275,24 @@ def _folder(path: str) -> Any:  # noqa: ANN401 - imported when it is used
 
 
 def _say_run(folder: Path, stopped: str | None, rows: Sequence[Row], json_: bool) -> None:
-    failed = sum(row.error is not None for row in rows)
+    errors = Counter(row.error for row in rows if row.error is not None)
+    failed = errors.total()
     if json_:
         print_json({"run": str(folder), "cases": len(rows), "failed": failed, "stopped": stopped})
     else:
         click.echo(
             f"{len(rows)} cases in {folder}, {failed} of them failed. See: {suggested('eval', 'report', folder)}"
         )
+    if errors:
+        (error, count), *_ = errors.most_common(1)
+        click.echo(f"{count} times: {error}", err=True)
     if stopped is not None:
         raise click.ClickException(f"the run stopped at its ceiling: {stopped}; raise it in the plan and --resume")
+    worked = {row.system for row in rows if row.error is None}
+    if broken := list(dict.fromkeys(row.system for row in rows if row.system not in worked)):
+        raise click.ClickException(
+            f"every case of {', '.join(map(repr, broken))} failed; mend the cause and ask again with --retry-failed"
+        )
 
 
 def _say_replay(run_: str, differing: Sequence[str], json_: bool) -> None:
@@ -286,9 +316,9 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for heading in ("data set", "system"):
-        table.add_column(heading)
-    for heading in ("cases", "calls", "index calls", "tokens in", "tokens out", "dollars"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, overflow="fold")
+    for heading in ("cases", "calls", "index", "tokens in", "out", "dollars"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for one in estimates:
         figures = (one.cases, one.calls, one.index_calls, one.tokens_in, one.tokens_out)
         cost = "?" if one.cost is None else f"{one.cost:,.2f}"
@@ -299,18 +329,59 @@ def _say_estimates(estimates: Sequence[Estimate], json_: bool) -> None:
     click.echo(
         f"About {sum(one.calls + one.index_calls for one in estimates):,.0f} calls and {known:,.2f} dollars"
         + (", without what has no known price or tokens" if None in total else "")
-        + ", rehearsed on a few queries with made-up replies: good to a half or so.",
+        + ", rehearsed on a few queries with made-up replies: calls are good to a third where a system decides itself "
+        "when to stop, the tokens of replies to a half.",
         err=True,
     )
 
 
+def _gate(found: Sequence[Comparison], fail_below: float) -> None:
+    """Fail when B lost more than is allowed, or when that cannot be told."""
+    for one in found:
+        if one.only_a or one.only_b or one.failed_a:
+            raise click.ClickException(
+                f"{one.system_b!r} cannot be judged on {one.dataset}:{_gaps(one)}; finish the runs (--resume, "
+                "--retry-failed) and compare again"
+            )
+    lost = [one for one in found if one.difference < fail_below]
+    if lost:
+        a, b = lost[0].system_a, lost[0].system_b
+        names = ", ".join(f"{one.dataset} ({one.difference:+.3f})" for one in lost)
+        failed = sum(one.failed_b for one in lost)
+        because = f"; {failed} of its cases failed and count as found nothing" if failed else ""
+        raise click.ClickException(f"{b!r} is more than allowed ({fail_below:+g}) from {a!r} on {names}{because}")
+
+
+def _gaps(one: Comparison) -> str:
+    """Say which queries are left out and which cases failed; nothing where there are none."""
+    parts = [
+        f"{count} queries are missing from {system} and left out"
+        for system, count in ((one.system_a, one.only_b), (one.system_b, one.only_a))
+        if count
+    ]
+    parts += [
+        f"{count} cases of {system} failed and count as found nothing"
+        for system, count in ((one.system_a, one.failed_a), (one.system_b, one.failed_b))
+        if count
+    ]
+    return f" {'; '.join(parts)}" if parts else ""
+
+
 def _sentence(one: Comparison) -> str:
+    from prospection.evaluation.runs.compare import smallest_p
+
     what = {"recall": "recall", "exact": "exact recall"}[one.measure]
     at = " of everything returned" if one.at is None else f"@{one.at}"
     ends = "" if one.interval is None else f", 95 % {one.interval[0]:+.3f} to {one.interval[1]:+.3f} over people"
-    real = "a real difference" if one.p_corrected < 0.05 else "not told apart by this many"
+    verdict = {
+        "real": "a real difference",
+        "open": f"not told apart by this many {one.unit}",
+        "too few people": f"{one.people} are too few people to tell, the smallest p is {smallest_p(one.people):g}",
+    }[one.verdict]
+    caveat = ", as if those of one person were independent" if one.unit == "queries" else ""
+    gaps = _gaps(one)
     return (
-        f"{one.dataset}: {what}{at} {one.a:.3f} ({one.system_a}) and {one.b:.3f} ({one.system_b}): "
-        f"{one.difference:+.3f}{ends}; p = {one.p_corrected:.4f} over {one.unit}, {one.better} better and {one.worse} "
-        f"worse of {one.queries}: {real}."
+        f"{one.dataset}: {what}{at} {one.a:.3f} by {one.system_a} and {one.b:.3f} by {one.system_b}: "
+        f"{one.difference:+.3f}{ends}; p = {one.p_corrected:.4f} over {one.unit}{caveat}, {one.better} better and "
+        f"{one.worse} worse of {one.queries}: {verdict}." + (f"{gaps}." if gaps else "")
     )

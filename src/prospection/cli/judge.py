@@ -14,6 +14,7 @@ from prospection.cli.words import suggested
 if TYPE_CHECKING:
     from prospection.evaluation.judge.agreement import Agreement
     from prospection.evaluation.judge.ballots import Label
+    from prospection.evaluation.judge.pairs import Pair
     from prospection.evaluation.judge.verdicts import Judgement
 
 __all__ = ["judge"]
@@ -54,15 +55,16 @@ def run(
 ) -> None:
     """Let a model judge every pair in both orders, and count wins.
 
-    A run that was stopped goes on from the file of its verdicts; what failed is tried again.
+    A run that was stopped goes on from the file of its verdicts; what failed is tried again. The file can hold several
+    comparisons; a verdict is used again only for the same systems, request and answers. A request that one file alone
+    answers is left out.
     """
     import anyio
 
-    from prospection.evaluation.judge.pairs import pair_answers
     from prospection.evaluation.judge.verdicts import judge_pairs
     from prospection.models.open import open_chat
 
-    pairs = pair_answers(answers_a, answers_b, names=names)
+    pairs = _paired(answers_a, answers_b, names)
     model = open_chat(settings_of(place).models)
     if model is None:
         raise click.UsageError("a judge is a language model; name one with --model, for example --model openai:gpt-4o")
@@ -81,7 +83,7 @@ def run(
 @click.argument("verdicts", type=_FILE, nargs=-1, required=True)
 @click.option("--format", "format_", type=click.Choice(["text", "markdown", "csv", "json"]), default="text")
 def report(verdicts: Sequence[Path], format_: str) -> None:
-    """Count the wins in files of verdicts, by data set."""
+    """Count the wins in files of verdicts, by systems, judge and data set."""
     from prospection.evaluation.judge.verdicts import read_judgements
 
     _show(read_judgements(verdicts), format_)
@@ -102,9 +104,9 @@ def report(verdicts: Sequence[Path], format_: str) -> None:
 @_names
 def pairs(answers_a: Path, answers_b: Path, out: Path, share: float, seed: int, names: tuple[str, str] | None) -> None:
     """Put pairs of answers into one file, for people to compare."""
-    from prospection.evaluation.judge.pairs import pair_answers, sample_pairs, write_pairs
+    from prospection.evaluation.judge.pairs import sample_pairs, write_pairs
 
-    chosen = sample_pairs(pair_answers(answers_a, answers_b, names=names), share, seed=seed)
+    chosen = sample_pairs(_paired(answers_a, answers_b, names), share, seed=seed)
     write_pairs(chosen, out)
     click.echo(f"{len(chosen)} pairs in {out}. Next: {suggested('judge', 'serve', out)}", err=True)
 
@@ -175,28 +177,44 @@ def read_sheet(pairs: Path, filled: Path, seed: int) -> None:
 def agreement(labels: Path, verdicts: Sequence[Path], json_: bool) -> None:
     """Say how far people agree with a judge, and with each other.
 
-    LABELS is a CSV file of people, VERDICTS are files of `judge run`. People's majority is compared; without VERDICTS
-    only people with each other.
+    LABELS is a CSV file of people, VERDICTS are files of `judge run`, by one judge. People's majority is compared;
+    without VERDICTS only people with each other.
     """
     from prospection.evaluation.judge.agreement import agreement as measure
     from prospection.evaluation.judge.agreement import between_annotators, confusion, majority
     from prospection.evaluation.judge.ballots import read_labels
     from prospection.evaluation.judge.verdicts import read_judgements
-    from prospection.evaluation.judge.winrate import combine
+    from prospection.evaluation.judge.winrate import combine, verdicts_by_pair
 
     said: list[Label] = read_labels(labels)
     between = between_annotators(said)
     with_judge = None
     if verdicts:
-        judged = {one.pair: one.verdict for one in combine(read_judgements(verdicts))}
-        matrix = confusion(majority(said), judged)
+        judged = verdicts_by_pair(combine(read_judgements(verdicts)))
+        people = majority(said)
+        matrix = confusion(people, judged)
         if not any(map(sum, matrix)):
             raise click.ClickException("people and judge have no pair in common; name files about the same pairs")
+        if without := len(people.keys() - judged.keys()):
+            click.echo(f"{without} of {len(people)} pairs that people judged have no verdict of the judge.", err=True)
         with_judge = measure(matrix)
     if json_:
         print_json(_agreement_json(with_judge, between))
     else:
         _show_agreement(with_judge, between)
+
+
+def _paired(answers_a: Path, answers_b: Path, names: tuple[str, str] | None) -> list[Pair]:
+    from prospection.evaluation.judge.pairs import pair_answers
+
+    found = pair_answers(answers_a, answers_b, names=names)
+    for path, only in ((answers_a, found.only_a), (answers_b, found.only_b)):
+        if only:
+            click.echo(
+                f"Requests left out because only {str(path)!r} answers them: {len(only)}, for example {only[0]!r}.",
+                err=True,
+            )
+    return found.pairs
 
 
 def _box(pairs: Path, db: Path | None) -> Any:  # noqa: ANN401 - a BallotBox, which loads SQLite
@@ -216,7 +234,13 @@ def _show(judgements: Sequence[Judgement], format_: str) -> None:
     if format_ in {"markdown", "csv"}:
         click.echo((as_markdown if format_ == "markdown" else as_csv)([HEAD, *rows]).rstrip("\n"))
         return
-    _print_table(HEAD, rows)
+    place = HEAD.index("judge")
+    judges = {row[place] for row in rows}
+    if len(judges) == 1:  # a column less, because a terminal has few
+        click.echo(f"Judge: {judges.pop()}", err=True)
+        _print_table(*((*row[:place], *row[place + 1 :]) for row in (HEAD, *rows)))
+    else:
+        _print_table(HEAD, *rows)
 
 
 def _show_agreement(with_judge: Agreement | None, between: dict[tuple[str, str], Agreement]) -> None:
@@ -224,7 +248,7 @@ def _show_agreement(with_judge: Agreement | None, between: dict[tuple[str, str],
 
     if with_judge is not None:
         head, *rows = agreement_rows(with_judge)
-        _print_table(("people \\ judge, %", *head[1:]), rows)
+        _print_table(("people \\ judge, %", *head[1:]), *rows)
         click.echo(f"People and judge: {_sentence(with_judge)}")
     for (one, other), found in between.items():
         click.echo(f"{one} and {other}: {_sentence(found)}")
@@ -255,12 +279,13 @@ def _agreement_json(with_judge: Agreement | None, between: dict[tuple[str, str],
     }
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table
+def _print_table(head: Sequence[str], *rows: Sequence[str]) -> None:
+    from rich.table import Column, Table
 
     from prospection.cli.show import console
 
-    table = Table(*head, box=None, header_style="bold")
+    # Folded, because a figure that is cut short reads as another figure.
+    table = Table(*(Column(name, overflow="fold") for name in head), box=None, header_style="bold")
     for row in rows:
         table.add_row(*row)
     console().print(table)

@@ -116,6 +116,8 @@ def build(
             + (f"; {len(user.notes)} dropped on the way, see its notes" if user.notes else ""),
             err=True,
         )
+    if not any(user.queries for user in built):
+        raise click.ClickException("no request was kept; the notes in the people's files say why each was dropped")
     click.echo(f"Next: {suggested('quest', 'validate', out)}", err=True)
 
 
@@ -237,7 +239,10 @@ def _ask(one: Reviewed, infos: dict[str, str], where: str) -> Reviewed | None:
     key = ""
     while key not in set("yneq"):
         click.echo("y accept, n reject, e edit, q later: ", nl=False, err=True)
-        key = click.getchar().lower()
+        try:
+            key = click.getchar().lower()
+        except OSError as error:
+            raise click.ClickException("there is no terminal to ask; edit the review file and add --apply") from error
         click.echo(key, err=True)
     if key == "q":
         return None

@@ -23,7 +23,8 @@ def phase_counts(trace: Trace) -> tuple[int, int]:
     """Return how many of the returned facts the first phase found, and how many were new after it.
 
     Where a model selects, a fact belongs to the round in which it was selected; else to the first round in which a
-    probe reached it. What was found by other means counts as found at first.
+    probe reached it. What was found by other means counts as found at first. Of a probe that was searched with again,
+    which is how a fact budget is filled up, the first search counts.
     """
     returned = [fid for fid, _ in trace.returned]
     selected: dict[str, int] = {}
@@ -32,7 +33,8 @@ def phase_counts(trace: Trace) -> tuple[int, int]:
             for item in record.output.get("selected", ()):
                 selected.setdefault(str(item["id"]).strip("[]"), record.round)
     reached: dict[str, int] = {}
-    for search in trace.searches:
+    first = {search.probe.pid: search for search in reversed(trace.searches)}
+    for search in first.values():
         for fid, _, _ in search.hits:
             reached[fid] = min(search.probe.round, reached.get(fid, search.probe.round))
     later = sum(selected.get(fid, reached.get(fid, 0)) > 0 for fid in returned)

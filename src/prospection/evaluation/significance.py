@@ -53,7 +53,7 @@ def paired_permutation(differences: Sequence[float], *, rounds: int = 10_000, se
 
     Args:
         differences: One a pair. Pairs have to be independent: where queries of a person are not, pass each person's
-            mean.
+            sum, whose signs flip together; then the statistic is still that of the mean over queries.
 
     Returns:
         In (0, 1]; 1 when there is no pair or no difference at all.

@@ -1,9 +1,9 @@
 """Our policies as systems that an evaluation can measure.
 
-All are asked for the same number of facts, so that they compare at equal budgets: `limit` facts, for `pgr` as many a
-probe, without its threshold, and for `foresight` the rest of the pool behind what was selected. With a language model
-each policy runs whole. Without one, what the data set recorded stands in for the first reply: `hyde` and `rewrite` run
-whole, `pgr` runs its first phase, `foresight` up to the pool, and all say so.
+All are asked for the same number of facts, so that they compare at equal budgets: `limit` facts, for `pgr` what its
+probes rank deeper behind what the published algorithm returns, and for `foresight` the rest of the pool behind what was
+selected. With a language model each policy runs whole. Without one, what the data set recorded stands in for the first
+reply: `hyde` and `rewrite` run whole, `pgr` runs its first phase, `foresight` up to the pool, and all say so.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def build_system(
     policy = build_policy(name, settings.model_copy(update={"limit": limit}) if equal_budget else settings)
     replay = model is None and name in _REPLAYED
     if equal_budget and isinstance(policy, Pgr):
-        policy = replace(policy, k=limit, tau=-1.0)
+        policy = replace(policy, fill=limit)
     if equal_budget and isinstance(policy, Foresight):
         policy = replace(policy, fill=True)
     policy = with_parameters(policy, parameters or {})

@@ -17,7 +17,7 @@ import anyio
 from prospection.errors import CredentialError, EndpointError, ModelError, RateLimitError
 from prospection.types import Usage
 
-__all__ = ["AttemptFailed", "Endpoint", "Gate", "Ledger", "attempt", "gate"]
+__all__ = ["AttemptFailed", "Endpoint", "Gate", "Ledger", "attempt", "gate", "spending"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,10 @@ Gate = Callable[[Usage], None]
 
 gate: ContextVar[Gate | None] = ContextVar("gate", default=None)
 """How a budget reaches the attempts inside a call, so that retries cannot pass a ceiling either."""
+
+spending: ContextVar[Callable[[Usage], None] | None] = ContextVar("spending", default=None)
+"""Called with each part of what a call costs, as it becomes known. In the sum of a call the price of what was answered
+is lost as soon as one attempt was not, because nobody knows what that cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +107,8 @@ class Ledger:
     def add(self, usage: Usage) -> None:
         """Add the cost of an attempt, or a part of it."""
         self.usage += usage
+        if (tell := spending.get()) is not None:
+            tell(usage)
 
 
 async def attempt(call: Callable[[], Awaitable[T]], endpoint: Endpoint, ledger: Ledger) -> T:

@@ -59,24 +59,30 @@ class RemoteEncoder:
 
     def __init__(
         self,
-        model: str,
+        endpoint: Endpoint,
         *,
-        url: str,
+        key: str,
         encoder_id: str,
         dims: int,
         calibration: Calibration,
-        key: str,
-        endpoint: Endpoint,
+        ledger: Ledger | None = None,
     ) -> None:
-        """Describe the encoder; nothing is called. `open_openai` and `open_at_url` find out width and calibration."""
+        """Describe the encoder; nothing is called. `open_openai` and `open_at_url` find out width and calibration.
+
+        Args:
+            endpoint: The URL, what the model is called there, and the limits of a call.
+            key: What to ask with.
+            encoder_id: See `id`.
+            dims: See `dims`.
+            calibration: See `calibration`.
+            ledger: What finding this out has cost.
+        """
         self.id = encoder_id
         self.dims = dims
         self.calibration = calibration
-        self._model = model
-        self._url = url
-        self._key = key
         self._endpoint = endpoint
-        self._ledger = Ledger()
+        self._key = key
+        self._ledger = ledger or Ledger()
 
     @property
     def usage(self) -> Usage:
@@ -98,11 +104,12 @@ class RemoteEncoder:
         """
         rows = np.empty((len(texts), self.dims), dtype=np.float32)
         done = 0
-        for batch in _batches([_prefix(self._model, role) + text or " " for text in texts]):
-            found = await embed_batch(self._model, batch, self._url, self._key, self._endpoint, self._ledger)
+        model = self._endpoint.model
+        for batch in _batches([_prefix(model, role) + text or " " for text in texts]):
+            found = await _embed(batch, self._endpoint, self._key, self._ledger)
             if found.shape[1] != self.dims:
                 raise EndpointError(
-                    f"{self._endpoint.where} gave vectors of width {found.shape[1]} for {self._model!r}, "
+                    f"{self._endpoint.where} gave vectors of width {found.shape[1]} for {model!r}, "
                     f"before {self.dims}; another model answers under this name: name the encoder you mean",
                     usage=self.usage,
                 )
@@ -133,7 +140,7 @@ async def open_openai(argument: str, *, call_timeout: float, retries: int) -> Em
         raise CredentialError(f"encoder 'openai:{argument}' needs a key; set the environment variable OPENAI_API_KEY")
     url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
     endpoint = Endpoint(where=url, model=argument, timeout=call_timeout, retries=retries)
-    return await _open(argument, url, f"openai:{argument}", key, endpoint)
+    return await _open(endpoint, key, f"openai:{argument}")
 
 
 async def open_at_url(name: str, *, call_timeout: float, retries: int) -> Embedder:
@@ -154,10 +161,11 @@ async def open_at_url(name: str, *, call_timeout: float, retries: int) -> Embedd
     key = os.environ.get("OPENAI_API_KEY") or "none"
     endpoint = Endpoint(where=url, model=model, timeout=call_timeout, retries=retries)
     marked = "+prefixes" if _prefix(model, "query") else ""
-    return await _open(model, url, f"compatible:{model}{marked}", key, endpoint)
+    return await _open(endpoint, key, f"compatible:{model}{marked}")
 
 
-async def _open(model: str, url: str, encoder_id: str, key: str, endpoint: Endpoint) -> Embedder:
+async def _open(endpoint: Endpoint, key: str, encoder_id: str) -> Embedder:
+    model = endpoint.model
     if find_spec("openai") is None:
         raise MissingExtraError(f"the encoder {model!r}", "llm")
     ledger = Ledger()
@@ -166,25 +174,20 @@ async def _open(model: str, url: str, encoder_id: str, key: str, endpoint: Endpo
         pairs = unrelated_pairs()
         prefix = _prefix(model, "passage")
         texts = [prefix + text for pair in pairs for text in pair]
-        rows = np.concatenate([await embed_batch(model, b, url, key, endpoint, ledger) for b in _batches(texts)])
+        rows = np.concatenate([await _embed(batch, endpoint, key, ledger) for batch in _batches(texts)])
         dims, calibration = rows.shape[1], calibrate(rows[0::2], rows[1::2])
-    encoder = RemoteEncoder(
-        model, url=url, encoder_id=encoder_id, dims=dims, calibration=calibration, key=key, endpoint=endpoint
-    )
-    encoder._ledger = ledger
+    encoder = RemoteEncoder(endpoint, key=key, encoder_id=encoder_id, dims=dims, calibration=calibration, ledger=ledger)
     return BatchingEmbedder(encoder)
 
 
-async def embed_batch(
-    model: str, texts: Sequence[str], url: str, key: str, endpoint: Endpoint, ledger: Ledger
-) -> Vectors:
+async def _embed(texts: Sequence[str], endpoint: Endpoint, key: str, ledger: Ledger) -> Vectors:
     """Make one request of it and return (n, d) float32 unit rows.
 
     Raises:
         ModelError: As `RemoteEncoder.embed`.
     """
     try:
-        response = await attempt(lambda: _call(model, texts, url, key), endpoint, ledger)
+        response = await attempt(lambda: _call(texts, endpoint, key), endpoint, ledger)
     except AttemptFailed as failure:
         raise failure.as_error(endpoint, ledger.usage) from failure
     if response.usage is not None:
@@ -198,19 +201,19 @@ async def embed_batch(
     if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(norms).all() or not norms.all():
         raise EndpointError(
             f"{endpoint.where} answered {len(texts)} texts with {len(ordered)} embeddings, not one finite "
-            f"vector each, all of one width; check that {model!r} is an embedding model",
+            f"vector each, all of one width; check that {endpoint.model!r} is an embedding model",
             usage=ledger.usage,
         )
     unit: Vectors = rows / norms
     return unit
 
 
-async def _call(model: str, texts: Sequence[str], url: str, key: str) -> Any:  # noqa: ANN401 - openai is optional
+async def _call(texts: Sequence[str], endpoint: Endpoint, key: str) -> Any:  # noqa: ANN401 - openai is optional
     from openai import APIConnectionError, APIResponseValidationError, APIStatusError, AsyncOpenAI
 
-    async with AsyncOpenAI(base_url=url, api_key=key, max_retries=0) as client:
+    async with AsyncOpenAI(base_url=endpoint.where, api_key=key, max_retries=0) as client:
         try:
-            return await client.embeddings.create(model=model, input=list(texts), encoding_format="float")
+            return await client.embeddings.create(model=endpoint.model, input=list(texts), encoding_format="float")
         except APIStatusError as error:
             raise AttemptFailed(
                 error.message,

@@ -118,7 +118,7 @@ def _over_cues(index: UserIndex, vectors: NDArray[Any], bounds: _Bounds) -> list
 def _over_text(
     connection: sqlite3.Connection, index: UserIndex, texts: Sequence[str], bounds: _Bounds
 ) -> list[list[_Found]]:
-    ids, lengths = index.columns[0], index.columns[-1]
+    ids, lengths = index.ids, index.lengths
     postings: dict[str, NDArray[Any]] = {}
     found: list[list[_Found]] = []
     for text in texts:
@@ -140,7 +140,7 @@ def _row_ids(connection: sqlite3.Connection, match: str) -> NDArray[Any]:
 
 def _facts(connection: sqlite3.Connection, index: UserIndex, places: set[int]) -> dict[int, Fact]:
     held = {place: fact for place in places if (fact := index.loaded.get(place)) is not None}
-    missing = {int(index.columns[1, place]): place for place in places if place not in held}
+    missing = {int(index.numbers[place]): place for place in places if place not in held}
     if missing:
         new = {missing[n]: fact for n, fact in load_facts(connection, index.user.uid, list(missing)).items()}
         if len(index.loaded) + len(new) > _LOADED_AT_MOST:

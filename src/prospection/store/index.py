@@ -61,6 +61,24 @@ class UserIndex:
     cues: Vectored | None
     loaded: dict[int, Fact] = field(default_factory=dict)
 
+    @property
+    def ids(self) -> NDArray[Any]:
+        """(n,) int64: row ids, which the index of words knows facts by."""
+        ids: NDArray[Any] = self.columns[0]
+        return ids
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """(n,) int64: numbers of the facts."""
+        numbers: NDArray[Any] = self.columns[1]
+        return numbers
+
+    @property
+    def lengths(self) -> NDArray[Any]:
+        """(n,) int64: numbers of words."""
+        lengths: NDArray[Any] = self.columns[-1]
+        return lengths
+
 
 def in_step(connection: sqlite3.Connection, held: UserIndex | None, user: User, encoder: Encoder | None) -> UserIndex:
     """Return the index of the state that `connection` sees.

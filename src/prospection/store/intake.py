@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from prospection.errors import InputError
 from prospection.store.rows import User, find_user, instant, microseconds
 from prospection.types import BY_HAND, Message, Session, SessionRecord, SessionState
 
-__all__ = ["check_name", "echo", "list_sessions", "load_session", "new_messages", "put", "user_for_writing"]
+__all__ = [
+    "check_name",
+    "echo",
+    "list_sessions",
+    "load_session",
+    "new_messages",
+    "put",
+    "user_for_writing",
+    "write_messages",
+]
 
 _COLUMNS = "sid, name, at, zone, state, extracted, attempts, due, reason, raw"
 
@@ -67,13 +76,7 @@ def put(connection: sqlite3.Connection, uid: int, session: Session) -> SessionRe
         )
     ]
     new = new_messages(held, session.messages)
-    connection.executemany(
-        "INSERT INTO messages (sid, position, role, content, name, at, recalled) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (sid, place, m.role, m.content, m.name, None if m.at is None else microseconds(m.at), m.recalled)
-            for place, m in enumerate(new, start=len(held))
-        ],
-    )
+    write_messages(connection, sid, new, start=len(held))
     if new:
         # Whoever is extracting now keeps its claim; `finish` then sees that messages are left.
         connection.execute(
@@ -81,6 +84,26 @@ def put(connection: sqlite3.Connection, uid: int, session: Session) -> SessionRe
             (SessionState.PENDING, sid, SessionState.EXTRACTING),
         )
     return _one(connection, uid, session.id)
+
+
+def write_messages(
+    connection: sqlite3.Connection, sid: int, messages: Sequence[Message], *, start: int, erased: Mapping[int, int] = {}
+) -> None:
+    """Write messages of a session at the places from `start` on.
+
+    Args:
+        erased: Echoes of those that were erased, by place.
+    """
+    connection.executemany(
+        "INSERT INTO messages (sid, position, role, content, name, at, recalled, echo) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(sid, place, m.role, m.content, m.name),
+                *(None if m.at is None else microseconds(m.at), m.recalled, erased.get(place)),
+            )
+            for place, m in enumerate(messages, start)
+        ],
+    )
 
 
 def new_messages(held: Sequence[int], sent: Sequence[Message]) -> tuple[Message, ...]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from prospection.errors import ConflictError, InputError, StoreError
 from prospection.serial import from_text
 from prospection.store.fact_rows import write_cues, write_fact, write_sources, write_vectors
-from prospection.store.intake import check_name, list_sessions, load_session, user_for_writing
+from prospection.store.intake import check_name, list_sessions, load_session, user_for_writing, write_messages
 from prospection.store.rows import User, find_user, load_facts, microseconds, number
 from prospection.store.traces import load_trace, put_trace
 from prospection.store.vectors import Encoder, pack
@@ -138,17 +138,8 @@ def _restore_session(connection: sqlite3.Connection, uid: int, name: str, record
             *(record.extracted, record.attempts, due, record.reason, record.raw),
         ),
     )
-    erased = dict(record.erased)
-    connection.executemany(
-        "INSERT INTO messages (sid, position, role, content, name, at, recalled, echo) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(row.lastrowid, place, m.role, m.content, m.name),
-                *(None if m.at is None else microseconds(m.at), m.recalled, erased.get(place)),
-            )
-            for place, m in enumerate(session.messages)
-        ],
-    )
+    assert row.lastrowid is not None  # noqa: S101 - a row was just inserted
+    write_messages(connection, row.lastrowid, session.messages, start=0, erased=dict(record.erased))
 
 
 def _restore_fact(

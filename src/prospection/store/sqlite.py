@@ -18,8 +18,7 @@ from prospection.store.cache import IndexCache
 from prospection.store.database import Database
 from prospection.store.find import check_probes, find
 from prospection.store.migrations import migrate
-from prospection.store.rows import fid as fact_id
-from prospection.store.rows import find_user, load_facts, microseconds, number
+from prospection.store.rows import find_user, list_facts, list_users, load_facts, microseconds, number
 from prospection.store.statistics import count
 from prospection.store.vectors import Encoder, check_encoder, load_vectors
 from prospection.types import (
@@ -182,13 +181,9 @@ class SQLiteStore:
             if fids is not None:
                 wanted = [fact for fact in map(number, fids) if fact is not None]
             else:
-                rows = connection.execute(
-                    "SELECT fact FROM facts f WHERE uid = ?1 AND fact > ?2 AND (?3 OR valid_until IS NULL)"
-                    " AND (NOT ?4 OR pinned) AND (?5 IS NULL OR EXISTS (SELECT 1 FROM sources s"
-                    " WHERE s.uid = ?1 AND s.fact = f.fact AND s.session = ?5)) ORDER BY fact LIMIT ?6",
-                    (uid, _start(after), history, pinned, session, max(limit, 0)),
+                wanted = list_facts(
+                    connection, uid, history=history, session=session, pinned=pinned, after=after, limit=limit
                 )
-                wanted = [row[0] for row in rows]
             found = load_facts(connection, uid, wanted)
             return [found[fact] for fact in wanted if fact in found]
 
@@ -309,14 +304,7 @@ class SQLiteStore:
 
     async def users(self, *, after: str | None = None, limit: int = 100) -> list[str]:
         """Names of the users that have anything here, in the order of code points."""
-
-        def work(connection: sqlite3.Connection) -> list[str]:
-            rows = connection.execute(
-                "SELECT name FROM users WHERE name > ? ORDER BY name LIMIT ?", (after or "", max(limit, 0))
-            )
-            return [row[0] for row in rows]
-
-        return await self._read(work)
+        return await self._read(lambda c: list_users(c, after, limit))
 
     async def forget(self, user: str, *, session: str | None = None, fid: str | None = None) -> Erased:
         """Erase a user, or one session with the facts that stand on it alone, or one fact with the versions before it.
@@ -372,12 +360,3 @@ class SQLiteStore:
 def _uid(connection: sqlite3.Connection, user: str) -> int:
     row = find_user(connection, user)
     return 0 if row is None else row.uid  # no row carries uid 0: reads find nothing
-
-
-def _start(after: str | None) -> int:
-    if after is None:
-        return 0
-    fact = number(after)
-    if fact is None:
-        raise InputError(f"{after!r} is not the id of a fact to go on after; ids look like {fact_id(1)!r}")
-    return fact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from building import DAYS, FACTS, QUERY, NovelWriter, request, timeline, unreada
 from prospection.errors import BudgetExceededError, EndpointError, InputError
 from prospection.evaluation.building.build import build_quest
 from prospection.evaluation.building.layout import Folder, QuestUser
+from prospection.evaluation.building.own import draft_from_facts
 from prospection.evaluation.building.planned import Planned, PlannedFact, Recipe
 from prospection.evaluation.building.profiles import Profile, read_profiles
 from prospection.evaluation.building.timelines import Event, timeline_faults
@@ -22,7 +23,8 @@ from prospection.evaluation.building.validation import read_users, validate
 from prospection.evaluation.datasets import load_dataset
 from prospection.evaluation.runs.plan import PlanBudget
 from prospection.protocols import ChatReply, ChatRequest
-from remembered import WordEmbedder
+from prospection.types import Fact
+from remembered import NOW, WordEmbedder
 
 ADA = Profile(user_id="ada", persona="A retired planner in Olten")
 RECIPE = Recipe(until=date(2025, 12, 31), queries=1)
@@ -107,6 +109,52 @@ def test_the_rules_of_a_timeline() -> None:
     ]
 
 
+@pytest.mark.parametrize("count", [4, 5, 10, 11])
+def test_a_timeline_has_five_to_ten_events(count: int) -> None:
+    references = tuple(PlannedFact(info=fact, date=day, why="") for fact, day in zip(FACTS, DAYS, strict=True))
+    days = [f"2025-01-{n:02}" for n in range(1, count)] + ["2025-05-01"]
+    events = [Event.model_validate({"date": day, "topic": "t", "summary": "s"}) for day in days]
+    events[-1].references.extend([1, 2, 3])
+    faults = timeline_faults(events, Planned(text=QUERY, at=date(2025, 6, 1), references=references))
+    assert faults == ([] if count in {5, 10} else [f"there are {count} events, not 5 to 10"])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("count", [4, 5, 30, 31])
+async def test_a_conversation_has_five_to_thirty_turns(count: int, tmp_path: Path) -> None:
+    model = NovelWriter(quest_dialogue=[{"turns": [{"role": "user", "text": "It rains"}] * count}])
+    user = await build(tmp_path, model)
+    assert len(user.sessions) == 5
+    again = [one.user for one in model.asked if one.stage == "quest_dialogue"][1]
+    assert (f"it has {count} turns, not 5 to 30" in again) == (count in {4, 31})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("count", [2, 3, 5, 6])
+async def test_a_request_has_three_to_five_references(count: int, tmp_path: Path) -> None:
+    references = [{"info": f"Statement{n} holds", "date": DAYS[0], "why": "w"} for n in range(1, count + 1)]
+    candidate = {"query": QUERY, "date": "2025-06-01", "references": references}
+    days = ["2025-01-01", "2025-02-11", "2025-03-11", "2025-04-11", "2025-05-01"]
+    placed = timeline(*((day, list(range(1, count + 1)) if n == 1 else []) for n, day in enumerate(days)))
+    model = NovelWriter(quest_queries=[{"queries": [candidate]}, *[{"queries": []}] * 2], quest_timeline=[placed])
+    user = await build(tmp_path, model)
+    assert [len(query.references) for query in user.queries] == ([count] if count in {3, 5} else [])
+    assert user.notes == ([] if count in {3, 5} else [f"{QUERY} - has {count} references, not 3 to 5"])
+
+
+@pytest.mark.anyio
+async def test_references_that_came_near_the_request_as_they_are_worded_now_drop_it(tmp_path: Path) -> None:
+    near = {"facts": [{"info": f"{QUERY}: {fact}", "type": "Event"} for fact in FACTS]}
+    days = ["2025-01-01", "2025-02-01", "2025-03-01", "2025-04-11", "2025-05-01"]
+    placed = timeline(*((day, [1, 2, 3] if day == "2025-04-11" else []) for day in days))
+    empty: dict[str, list[object]] = {"facts": []}
+    model = NovelWriter(quest_timeline=[placed], extract=[empty] * 3 + [near], quest_align=[{"fact": 1}] * 3)
+    user = await build(tmp_path, model)
+    assert user.queries == []
+    (note,) = user.notes
+    assert note.startswith(f"{QUERY} - as extracted, its references have mean cosine 0.")
+
+
 @pytest.mark.anyio
 async def test_a_reference_that_is_not_found_back_is_written_again_and_then_lost(tmp_path: Path) -> None:
     chat = {"turns": [{"role": "user", "text": "Unrelated words"}] * 5}
@@ -121,12 +169,46 @@ async def test_a_reference_that_is_not_found_back_is_written_again_and_then_lost
 
 
 @pytest.mark.anyio
+async def test_the_better_attempt_at_a_conversation_stays(tmp_path: Path) -> None:
+    empty: dict[str, list[object]] = {"facts": []}
+    days = ["2025-01-01", "2025-02-01", "2025-03-01", "2025-04-11", "2025-05-01"]
+    both = timeline(*((day, [1, 2, 3] if day == "2025-04-11" else []) for day in days))
+    two = {"facts": [{"info": fact, "type": "Event"} for fact in FACTS[:2]]}
+    three = {"facts": [{"info": fact, "type": "Event"} for fact in FACTS]}
+    for number, (first, second, found) in enumerate([(three, empty, 3), (two, empty, 2), (two, three, 3)]):
+        model = NovelWriter(quest_timeline=[both], extract=[empty] * 3 + [first, second])
+        user = await build(tmp_path / str(number), model)
+        assert [len(query.references) for query in user.queries] == ([3] if found == 3 else [])
+        assert user.notes == ([] if found == 3 else [f"{QUERY} - only 2 of its 3 references were found back"])
+
+
+@pytest.mark.anyio
+async def test_a_second_attempt_that_cannot_be_read_leaves_the_first(tmp_path: Path) -> None:
+    chat = {"turns": [{"role": "user", "text": text} for text in (*FACTS[:1], "b", "c", "d", "e")]}
+    empty: dict[str, list[object]] = {"facts": []}
+    model = NovelWriter(extract=[empty, empty], quest_dialogue=[chat, chat, unreadable()])
+    user = await build(tmp_path, model)
+    assert user.notes == [f"{QUERY} - only 2 of its 3 references were found back"]  # and not that a reply was no JSON
+    assert len(user.sessions) == 5
+
+
+@pytest.mark.anyio
 async def test_a_model_decides_where_cosine_is_unsure(tmp_path: Path) -> None:
     reworded = {"facts": [{"info": "Her passport is void from March on", "type": "Event"}]}
     model = NovelWriter(extract=[{"facts": []}, reworded], quest_align=[{"fact": 1}])
     (query,) = (await build(tmp_path, model)).queries
     assert model.stages.count("quest_align") == 1
     assert len(query.references) == 3
+
+
+@pytest.mark.anyio
+async def test_a_request_over_ones_own_memory_is_drafted_once(tmp_path: Path) -> None:
+    facts = [Fact(fid=f"f{n}", info=info, said_at=NOW) for n, info in enumerate(FACTS, start=1)]
+    later = NOW + timedelta(days=1)
+    folder, model = Folder(tmp_path), NovelWriter()  # it says the same each time
+    draft = await draft_from_facts("ada", facts, folder, at=later, model=model, embedder=WordEmbedder(), queries=2)
+    assert [query.query for query in draft.queries] == [QUERY]
+    assert draft.notes[0] == f"{QUERY} - is there already"
 
 
 class Killed(BaseException):

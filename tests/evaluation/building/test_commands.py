@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,16 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def drafted(draft: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(draft, tmp_path / "own"))
+
+
+def test_a_review_without_a_terminal_says_what_to_do(drafted: Path) -> None:
+    command = [sys.executable, "-c", "from prospection.cli import main; main()", "quest", "review", str(drafted)]
+    done = subprocess.run(  # a session of its own has no terminal
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True, check=False
+    )
+    assert done.returncode == 1
+    assert "there is no terminal to ask; edit the review file and add --apply" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_only_accepted_requests_go_into_the_data_set(drafted: Path) -> None:

@@ -73,7 +73,7 @@ async def test_leaks_are_rare_words_and_names() -> None:
     assert found.leaks == (Leak(user="ada", query="q1", fact="c", words=("hearing",)),)
     named = user(query("Something for Passport and soon"))
     leaks = (await validate([named], embedder=WordEmbedder())).leaks
-    assert leaks == (Leak(user="ada", query="q1", fact="a", words=("passport", "soon")),)
+    assert leaks == (Leak(user="ada", query="q1", fact="a", words=("passport",)),)  # "soon" gives nothing away
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:

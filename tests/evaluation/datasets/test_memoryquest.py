@@ -163,7 +163,9 @@ def test_keys_that_are_not_read_are_listed_nested_ones_too(tmp_path: Path) -> No
     queries = [*asking({"fact": "passport ran out"}), {"query": "And now?", "meta": {"needed": {"hints": ["x"]}}}]
     dataset = load(tmp_path, queries=queries, demographics={"age": 30})
     assert "Keys that were there and are not read: 'queries.meta.needed.hints'." in dataset.notes
-    with pytest.raises(InputError, match=r"are not read: 'queries\.meta\.needed\.hints'\. 1 of 1 queries have no ref"):
+    with pytest.raises(
+        InputError, match=r"are not read: 'queries\.meta\.needed\.hints'\. .*1 of 1 queries have no ref"
+    ):
         load(tmp_path, queries=queries[1:])
 
 

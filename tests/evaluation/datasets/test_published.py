@@ -15,6 +15,7 @@ from prospection.errors import InputError, UnknownNameError
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets import LAYOUTS, load_dataset
 from prospection.evaluation.datasets.cards import CARDS
+from prospection.evaluation.datasets.conversations import TURNS
 from prospection.evaluation.datasets.locomo_plus import days_ago
 from prospection.evaluation.datasets.words import content_words, share_said, where_said
 
@@ -57,6 +58,15 @@ def test_memoryquest_says_what_it_found_and_what_it_missed() -> None:
         "References by how they were found in memory: 1 by date and words, 1 by session and words, 1 by words, "
         "1 not at all.",
     )
+
+
+@pytest.mark.parametrize("name", ["memoryquest", "implexconv/opposed.json", "personamem"])
+def test_a_set_of_the_paper_whose_memory_is_turns_says_that_figures_differ(name: str) -> None:
+    assert TURNS in load_dataset(SAMPLES / name).notes
+
+
+def test_a_set_of_the_paper_with_facts_does_not() -> None:
+    assert TURNS not in load_dataset(SAMPLES / "implexconv" / "opposed_retrieve_text.json").notes
 
 
 def test_memoryquest_under_other_names(tmp_path: Path) -> None:

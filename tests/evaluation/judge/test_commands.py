@@ -73,6 +73,60 @@ def test_from_answers_to_agreement() -> None:
     assert "kappa 0.000" in said
 
 
+def test_one_file_holds_several_comparisons_and_people_are_compared_with_all() -> None:
+    ours = answers("pgr", "good")
+    with Loopback(prefer_good) as server:
+        judging = ("--model", "tiny", "--base-url", server.url, "--json")
+        prospection("run", ours, answers("mem0g", "bad"), *judging)
+        second = prospection("run", ours, answers("tacitree", "good as well"), *judging)
+        assert len(server.chats) == 24
+        assert [row["against"] for row in json.loads(second.stdout)["rows"]] == ["tacitree"]
+        answers("tacitree", "bad")  # made anew under the same name
+        third = prospection("run", ours, "tacitree.jsonl", *judging)
+        assert len(server.chats) == 36
+    assert [json.loads(one.stdout)["rows"][0]["wins"] for one in (second, third)] == [0, 6]
+    rows = json.loads(prospection("report", "verdicts.jsonl", "--format", "json").stdout)["rows"]
+    assert [(row["against"], row["pairs"], row["wins"]) for row in rows] == [("mem0g", 6, 6), ("tacitree", 6, 6)]
+
+    for theirs in ("mem0g", "tacitree"):
+        prospection("pairs", ours, f"{theirs}.jsonl", "--out", f"{theirs}-pairs.jsonl")
+    Path("all.jsonl").write_text("".join(Path(f"{name}-pairs.jsonl").read_text() for name in ("mem0g", "tacitree")))
+    sheet = list(csv.DictReader(io.StringIO(prospection("sheet", "all.jsonl").stdout)))
+    assert len({row["pair"] for row in sheet}) == 12
+    assert "mem0g" not in str(sheet)
+    said = [f"ada,{row['pair']},{'a' if n < 9 else 'b'}" for n, row in enumerate(sheet)]
+    Path("labels.csv").write_text("\n".join(["annotator,pair,verdict", *said, "ada,gone,a"]))
+    found = prospection("agreement", "labels.csv", "verdicts.jsonl", "--json")
+    assert json.loads(found.stdout)["people_and_judge"]["matrix"] == [[9, 0, 0], [0, 0, 0], [3, 0, 0]]
+    assert "1 of 13 pairs that people judged have no verdict" in found.stderr
+
+
+def test_two_judges_are_told_apart() -> None:
+    ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
+    prospection("pairs", ours, theirs)
+    with Loopback(prefer_good) as server:
+        for model in ("tiny", "large"):
+            prospection("run", ours, theirs, "--model", model, "--base-url", server.url, "--out", f"{model}.jsonl")
+    pair = json.loads(Path("pairs.jsonl").read_text().splitlines()[0])["id"]
+    Path("labels.csv").write_text(f"annotator,pair,verdict\nada,{pair},a")
+    for files in (("tiny.jsonl", "large.jsonl"), ("large.jsonl", "tiny.jsonl")):
+        rows = list(csv.DictReader(io.StringIO(prospection("report", *files, "--format", "csv").stdout)))
+        assert {row["judge"] for row in rows} == {"tiny", "large"}
+        assert "of two judges" in prospection("agreement", "labels.csv", *files, code=1).stderr
+
+
+def test_what_one_system_alone_answered_is_left_out_and_said() -> None:
+    ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
+    Path(theirs).write_text("".join(Path(theirs).read_text().splitlines(keepends=True)[:5]))
+    made = prospection("pairs", ours, theirs)
+    assert "only 'pgr.jsonl' answers them: 1, for example 'quest:q5'" in made.stderr
+    assert "5 pairs in pairs.jsonl" in made.stderr
+    with Loopback(prefer_good) as server:
+        judged = prospection("run", ours, theirs, "--model", "tiny", "--base-url", server.url, "--json")
+    assert json.loads(judged.stdout)["rows"][0]["pairs"] == 5
+    assert "only 'pgr.jsonl' answers them" in judged.stderr
+
+
 def test_a_failed_call_is_said_and_kept() -> None:
     ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
     with Loopback(lambda chat: "not json at all") as server:

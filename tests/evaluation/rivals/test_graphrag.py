@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from prospection.evaluation.rivals.graphrag.communities import find_communities
-from prospection.evaluation.rivals.graphrag.extraction import Entity, KnowledgeGraph, Relationship
-from prospection.evaluation.rivals.graphrag.index import GraphIndex, Report, table
+from prospection.evaluation.rivals.graphrag.extraction import Entity, KnowledgeGraph, Relationship, extract_graph
+from prospection.evaluation.rivals.graphrag.index import GraphIndex, Report, Table, table
 from prospection.evaluation.rivals.graphrag.search import local_context, nearest_entities
 from prospection.evaluation.rivals.graphrag.system import GraphRag
+from prospection.evaluation.rivals.questions import Questions
+from prospection.evaluation.rivals.shared import read_memory
 from prospection.store.sqlite import SQLiteStore
 from remembered import Script, WordEmbedder
 from rivalry import ask, remember
@@ -112,6 +115,81 @@ def test_half_of_the_budget_is_for_units() -> None:
 
 
 def test_a_table_holds_what_fits() -> None:
-    assert table("head", ["1234567", "1234567"], tokens=4) == ("head\n1234567", 1)
-    assert table("head", ["1234567"], tokens=3) == ("", 0)
-    assert table("head", [], tokens=9) == ("", 0)
+    assert table("head", ["1234567", "1234567"], tokens=4) == Table(text="head\n1234567", rows=1, tokens=4)
+    assert table("head", ["1234567"], tokens=3) == table("head", [], tokens=9) == Table(text="", rows=0, tokens=0)
+
+
+def test_relationships_get_what_entities_leave_and_heads_count() -> None:
+    made = index()  # of 60 tokens 21 are for the graph: entities take 13, and the head of relationships 7
+    context = local_context(made, made.graph.entities[:1], tokens=60).text
+    assert "HUB|hub|2" in context
+    assert "FAR|HUB" not in context
+    assert "FAR|HUB" in local_context(made, made.graph.entities[:1], tokens=80).text
+
+
+def test_reports_are_kept_to_their_share() -> None:
+    made = replace(index(), reports={0: Report(text="r" * 70, rating=1.0), 1: Report(text="", rating=1.0)})
+    # "reports\n" takes two tokens and the report 18: they fit into 15 % of 140 tokens, and not of 120.
+    assert "rrr" in local_context(made, made.graph.entities[:1], tokens=140).text
+    assert "rrr" not in local_context(made, made.graph.entities[:1], tokens=120).text
+
+
+def test_twenty_entities_are_looked_at() -> None:
+    names = [f"E{n:02}" for n in range(25)]
+    graph = KnowledgeGraph(
+        entities=tuple(Entity(name=name, type="", description="", fids=()) for name in names), relationships=()
+    )
+    made = replace(index(), graph=graph, vectors=np.eye(25, dtype=np.float32))
+    assert [one.name for one in nearest_entities(made, np.linspace(1, 0, 25, dtype=np.float32))] == names[:20]
+
+
+async def test_chunks_overlap_and_what_they_share_counts_once(store: SQLiteStore) -> None:
+    infos = [f"fact{n:02} {'word ' * 30}end" for n in range(45)]  # 41 tokens each, so 29 a chunk and two shared
+    await remember(store, *infos)
+    first = {"entities": [], "relationships": [edge("Ada", "Rome", 29), edge("Ada", "Bees", 1)]}
+    second = {
+        "entities": [entity("Rome", "a city", 2)],
+        "relationships": [edge("Ada", "Rome", 2), edge("Ada", "Bees", 2, 3), edge("Ada", "Oslo", 1)],
+    }
+    nothing: dict[str, object] = {"entities": [], "relationships": []}
+    model = Script(rival_graphrag_extract=[first, second], rival_graphrag_glean=[nothing, nothing])
+    memory = await read_memory(store, "ada")
+    graph = await extract_graph(memory, Questions(model, about="test", at_once=1))
+    shown = [[line.split()[1] for line in request.user.splitlines() if " fact" in line] for request in model.requests]
+    assert shown[0] == [f"fact{n:02}" for n in range(29)]
+    assert shown[1] == [f"fact{n:02}" for n in range(27, 45)]
+    found = {one.source + one.target: one for one in graph.relationships}
+    assert (found["ADAROME"].weight, found["ADAROME"].fids) == (5.0, ("f29",))
+    assert (found["ADABEES"].weight, found["ADABEES"].fids) == (10.0, ("f1", "f29", "f30"))
+    assert (found["ADAOSLO"].weight, found["ADAOSLO"].fids) == (5.0, ("f28",))
+    (rome,) = [one for one in graph.entities if one.name == "ROME"]
+    assert rome.fids == ("f29",)
+
+
+async def test_a_fact_that_fills_a_chunk_is_not_repeated(store: SQLiteStore) -> None:
+    await remember(store, "short", "word " * 1000, "last")
+    nothing: dict[str, object] = {"entities": [], "relationships": []}
+    model = Script(rival_graphrag_extract=[nothing] * 3, rival_graphrag_glean=[nothing] * 3)
+    await extract_graph(await read_memory(store, "ada"), Questions(model, about="test", at_once=1))
+    assert len(model.requests) == 6
+    assert "short" not in model.requests[1].user
+    assert "word" not in model.requests[2].user
+
+
+async def test_a_report_is_asked_for_with_the_whole_community(store: SQLiteStore) -> None:
+    await remember(store, "ada knows many people")
+    names = [f"Person{n}" for n in range(9)]
+    extracted = {
+        "entities": [entity(one, f"about {one}, at some length, so that much is to be read", 1) for one in names],
+        "relationships": [edge(one, other, 1) for one, other in combinations(names, 2)],
+    }
+    nothing: dict[str, object] = {"entities": [], "relationships": []}
+    model = Script(
+        rival_graphrag_extract=[extracted],
+        rival_graphrag_glean=[nothing],
+        rival_graphrag_report=[{"title": "t", "summary": "s", "rating": 1, "findings": []}],
+    )
+    await GraphRag(store=store, embedder=WordEmbedder(), model=model).prepare("ada")
+    report = model.requests[-1].user
+    assert all(f"about {one}" in report for one in names)
+    assert "PERSON7|PERSON8|related" in report

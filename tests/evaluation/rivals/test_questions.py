@@ -60,6 +60,18 @@ async def test_every_rival_over_http_is_built_once(name: str, server: Loopback) 
         assert len(server.chats) == built.calls + 2 * found.llm_calls
 
 
+def test_a_rivals_keys_are_checked_by_name_and_kind() -> None:
+    def build(name: str, **keys: object) -> object:
+        store, model = cast("FactStore", None), Script()
+        return build_rival(name, store=store, embedder=WordEmbedder(), model=model, parameters=keys)
+
+    assert build("tacitree", reduction="umap")
+    with pytest.raises(UnknownNameError, match="key of rival 'mem0g': 'limits'; did you mean 'limit'"):
+        build("mem0g", limits=3)
+    with pytest.raises(ConfigError, match="reduction = 'tsne' of rival 'tacitree'"):
+        build("tacitree", reduction="tsne")
+
+
 def test_a_rival_that_needs_a_model_says_so() -> None:
     with pytest.raises(ConfigError, match="'tacitree' needs a language model"):
         build_rival("tacitree", store=cast("FactStore", None), embedder=WordEmbedder(), model=None)

@@ -49,6 +49,24 @@ async def test_clusters_follow_topics_and_are_the_same_again() -> None:
     assert clusters(vectors) == found
 
 
+async def test_many_topics_are_told_apart() -> None:
+    vectors = await WordEmbedder().embed([f"{topic} {topic} note{n}" for topic in WORDS[:8] for n in range(6)])
+    assert clusters(vectors) == [list(range(start, start + 6)) for start in range(0, 48, 6)]
+
+
+async def test_the_authors_own_reduction(store: SQLiteStore) -> None:
+    pytest.importorskip("umap", reason="pip install 'prospection[umap]'")
+    await remember(store, *facts(6))
+    model = Script(rival_tacitree_summarise=[{"summary": topic} for topic in TOPICS])
+    tree = build_rival("tacitree", store=store, embedder=WordEmbedder(), model=model, parameters={"reduction": "umap"})
+    assert isinstance(tree, TaciTree)
+    assert 1 <= (await tree.prepare("ada")).calls <= 3  # one a cluster that got anything
+    vectors = await WordEmbedder().embed(facts(6))
+    found = clusters(vectors, reduction="umap")
+    assert sorted(place for group in found for place in group) == list(range(18))
+    assert clusters(vectors, reduction="umap") == found
+
+
 async def test_a_small_memory_has_no_tree_and_is_returned_whole(store: SQLiteStore) -> None:
     await remember(store, "violin on monday", "bees in the garden")
     model = Script()

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from prospection.config import RecallSettings
 from prospection.errors import ConfigError, InputError, UnknownNameError
 from prospection.evaluation.runs.plan import packaged_plans, parse_plan, read_plan
+from prospection.evaluation.runs.systems import describe_system
 
 PLAN = """
 name = "small"
@@ -50,6 +52,8 @@ def test_packaged_plans_can_be_run_and_say_what_they_are(name: str) -> None:
         ('policy = "pgr"', 'policy = "pgrr"', "policy 'pgrr'; did you mean 'pgr'"),
         ('policy = "pgr"', 'rival = "tacitre"', "rival 'tacitre'; did you mean 'tacitree'"),
         ('shape = "chain"', 'shepe = "chain"', "'shepe'; did you mean 'shape'"),
+        ('policy = "pgr"\nshape =', 'rival = "tacitree"\nreductoin =', "'reductoin'; did you mean 'reduction'"),
+        ('policy = "pgr"\nshape = "chain"', 'rival = "graphrag"\nlimit = 3', "key of a rival 'limit'"),
     ],
 )
 def test_unknown_names_offer_the_nearest(old: str, new: str, said: str) -> None:
@@ -75,6 +79,27 @@ def test_what_does_not_fit_is_refused(old: str, new: str, said: str) -> None:
 def test_a_parameter_of_another_kind_is_refused() -> None:
     with pytest.raises(ConfigError, match="shape = 'star'"):
         parse_plan(PLAN.replace('shape = "chain"', 'shape = "star"'))
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('rival = "tacitree"\nreduction = "tsne"', "system 'chain': reduction: Input should be 'pca' or 'umap'"),
+        ('rival = "mem0g"\nlimit = 0', "system 'chain': limit: "),
+    ],
+)
+def test_a_rivals_key_of_another_kind_is_refused(keys: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_plan(PLAN.replace('policy = "pgr"\nshape = "chain"', keys))
+
+
+def test_a_rivals_keys_stand_in_the_manifest_with_their_defaults() -> None:
+    plan = parse_plan(PLAN.replace('policy = "pgr"\nshape = "chain"', 'rival = "mem0g"\nlimit = 30'))
+    assert describe_system(plan.systems[0], RecallSettings(), "tiny") == {
+        "rival": "mem0g",
+        "model": "tiny",
+        "parameters": {"limit": 30, "similarity": 0.7},
+    }
 
 
 def test_neither_a_file_nor_a_packaged_plan(tmp_path: Path) -> None:

@@ -112,9 +112,12 @@ async def test_a_replay_says_which_rows_differ(tmp_path: Path, server: Loopback)
     rows = tmp_path / "run" / "rows.jsonl"
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     lines[0]["fids"].reverse()
+    lines[1]["ranks"][0] = 99
+    lines[2]["usage"]["tokens_in"] += 1
+    lines[3]["seconds"] += 1.0  # never the same twice
     rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
     differing = await session.replay(tmp_path / "run", {"quest": QUEST}, Settings())
-    assert differing == [f"quest/{lines[0]['system']}/0/{lines[0]['query']}"]
+    assert differing == [f"quest/{line['system']}/0/{line['query']}" for line in lines[:3]]
 
 
 @pytest.mark.anyio
@@ -193,6 +196,32 @@ async def test_a_folder_holds_one_run(tmp_path: Path, server: Loopback) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_run_goes_on_under_what_it_was_begun_with(tmp_path: Path, server: Loopback) -> None:
+    run = begun(tmp_path, server.url, calls=5)
+    await session.measure(run, tmp_path / "run", None)
+    asked = len(server.chats)
+
+    async def resumed(**changed: object) -> None:
+        models = run.settings.models.model_copy(update={**changed, "context_tokens": None})
+        recall = run.settings.recall.model_copy(update={"context_tokens": changed.get("context_tokens", 2000)})
+        settings = run.settings.model_copy(update={"models": models, "recall": recall})
+        await session.measure(replace(run, settings=settings), tmp_path / "run", "unfinished")
+
+    for changed, said in (
+        ({"chat": "larger"}, "another chat: 'tiny', now 'larger'"),
+        ({"encoder": f"others@{server.url}"}, r"another encoder\.id: .*others"),
+        ({"max_output_tokens": 99}, r"another settings\.max_output_tokens: 4096, now 99"),
+        ({"context_tokens": 99}, r"another settings\.context_tokens: 2000, now 99"),
+    ):
+        with pytest.raises(InputError, match=said):
+            await resumed(**changed)
+    assert len(server.chats) == asked
+    await resumed(timeout=7.0, retries=1)
+    manifest = RunFolder(tmp_path / "run").manifest()
+    assert manifest["attempts"] == {"timeout": 7.0, "retries": 1}
+
+
+@pytest.mark.anyio
 async def test_the_manifest_names_what_made_the_rows_and_no_machine(tmp_path: Path, server: Loopback) -> None:
     await session.measure(begun(tmp_path, server.url), tmp_path / "run", None)
     text = (tmp_path / "run" / "manifest.json").read_text()
@@ -227,6 +256,15 @@ async def test_an_estimate_asks_nobody(tmp_path: Path, server: Loopback) -> None
 
 
 @pytest.mark.anyio
+async def test_an_index_is_rehearsed_for_one_person_and_counted_for_all(tmp_path: Path, server: Loopback) -> None:
+    plan = PLAN.partition("[[systems]]")[0] + '[[systems]]\nname = "graph"\nrival = "mem0g"\n'
+    (both,) = await session.estimate(begun(tmp_path, server.url, plan=plan))
+    (one,) = await session.estimate(begun(tmp_path, server.url, plan=plan.replace("path =", "users = 1\npath =")))
+    assert both.index_calls == 2 * one.index_calls > 0
+    assert server.chats == []
+
+
+@pytest.mark.anyio
 async def test_without_a_model_recorded_probes_stand_in(tmp_path: Path, server: Loopback) -> None:
     run = begun(tmp_path, server.url, plan=PLAN.replace('name = "quest"', 'name = "quest"\nqueries = 1'))
     bare = run.settings.models.model_copy(update={"chat": None, "base_url": None})
@@ -251,7 +289,7 @@ async def test_answers_are_paid_for_apart_and_written_for_the_judge(tmp_path: Pa
     assert {row.usage.calls for row in rows if row.system == "direct"} == {0}
     files = session.answers(tmp_path / "run", {"quest": QUEST}, Settings(), tmp_path / "answers")
     assert sorted(file.name for file in files) == ["chain.jsonl", "direct.jsonl", "foresight.jsonl", "tree.jsonl"]
-    pairs = pair_answers(tmp_path / "answers" / "tree.jsonl", tmp_path / "answers" / "direct.jsonl")
+    pairs = pair_answers(tmp_path / "answers" / "tree.jsonl", tmp_path / "answers" / "direct.jsonl").pairs
     assert len(pairs) == 3
     assert {pair.user for pair in pairs} == {"user2", "user10"}
     assert any(OUTLOOK in chat.user for chat in server.chats if "<remembered>" in chat.user)  # the summary is given

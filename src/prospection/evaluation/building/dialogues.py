@@ -1,7 +1,8 @@
 """Step 3 of the recipe: an event to a conversation of 5-30 turns, and that to facts again (paper, section 4.2).
 
 Facts come out by our own extraction. A conversation in which a reference cannot be found back is written once more
-with the reference named. In goes an event; out come its messages, its facts, and where its references are.
+with the reference named, and the attempt in which more were found stays. In goes an event; out come its messages, its
+facts, and where its references are.
 """
 
 from __future__ import annotations
@@ -65,29 +66,43 @@ class Writer:
     async def expand(self, event: Event, query: Planned, *, item: str) -> Expanded:
         """Write the conversation of an event and extract its facts.
 
+        Returns:
+            The attempt with most references found; of equals the first.
+
         Raises:
-            ReplyError: No attempt gave a conversation of the right length.
+            ReplyError: No attempt gave a conversation of the right length, or the first could not be read.
             ModelError: No further call can be made.
         """
         faults: list[str] = []
-        expanded: Expanded | None = None
+        best: Expanded | None = None
         for attempt in range(ATTEMPTS):
-            name = f"{item}, attempt {attempt + 1}"
-            messages = await self._write(event, query, faults, name)
-            if not FEWEST_TURNS <= len(messages) <= MOST_TURNS:
-                faults = [f"it has {len(messages)} turns, not {FEWEST_TURNS} to {MOST_TURNS}"]
-                continue
-            expanded = await self._read_back(event, messages, query, name)
-            faults = [
-                f"the person does not plainly say: {query.references[number - 1].info}"
-                for number in event.references
-                if number not in expanded.found
-            ]
+            try:
+                expanded, faults = await self._attempt(event, query, faults, f"{item}, attempt {attempt + 1}")
+            except ReplyError:
+                if best is None:
+                    raise
+                break  # what there is can be used
+            if expanded is not None and (best is None or len(expanded.found) > len(best.found)):
+                best = expanded
             if not faults:
                 break
-        if expanded is None:
+        if best is None:
             raise ReplyError(f"no conversation about {event.topic!r} could be used: {faults[0]}; it is dropped", raw="")
-        return expanded
+        return best
+
+    async def _attempt(
+        self, event: Event, query: Planned, faults: Sequence[str], item: str
+    ) -> tuple[Expanded | None, list[str]]:
+        """Return a conversation, None for one of the wrong length, and what is wrong with it."""
+        messages = await self._write(event, query, faults, item)
+        if not FEWEST_TURNS <= len(messages) <= MOST_TURNS:
+            return None, [f"it has {len(messages)} turns, not {FEWEST_TURNS} to {MOST_TURNS}"]
+        expanded = await self._read_back(event, messages, query, item)
+        return expanded, [
+            f"the person does not plainly say: {query.references[number - 1].info}"
+            for number in event.references
+            if number not in expanded.found
+        ]
 
     async def _write(self, event: Event, query: Planned, faults: Sequence[str], item: str) -> tuple[Message, ...]:
         inputs = {

@@ -118,7 +118,9 @@ async def _ask(asking: _Asking, facts: Sequence[Fact], wanted: int) -> tuple[lis
             rejected.append(f"reply {turn + 1} could not be used: {str(error)[:200]}")
             continue
         for candidate in reply.queries[:missing]:
-            reason = await _reason_against(asking, candidate, shown)
+            text = " ".join(candidate.query.split())
+            reason = "is there already" if text in {query.query for query in kept} else None
+            reason = reason or await _reason_against(asking, candidate, shown)
             if reason is not None:
                 rejected.append(f"{candidate.query} - {reason}")
                 continue
@@ -127,7 +129,7 @@ async def _ask(asking: _Asking, facts: Sequence[Fact], wanted: int) -> tuple[lis
                 QuestQuery(
                     query_id=f"q{len(kept) + 1}",
                     date=asking.at,
-                    query=" ".join(candidate.query.split()),
+                    query=text,
                     references=list(why),
                     why=why,
                 )

@@ -7,6 +7,7 @@ to judge.
 
 from __future__ import annotations
 
+import calendar
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,19 @@ __all__ = ["Leak", "Validation", "read_users", "validate"]
 
 RARE, SHORT = 2, 3
 """A word that so many facts of a person hold at most is rare; one of so few letters says nothing, unless it names."""
+
+_EVERYDAY_WORDS = """
+again always another anyone anything around away back because before best better between both bring come comes
+coming day days different done during each early else enough even evening ever every everyone everything finally
+find first five four full general getting gets give given gives goes going good great half happen help here hour
+hours keep keeps kind know last late later least left less like likes little long look make makes making many maybe
+minutes month months morning most much must myself need needs never next nice night nothing often once only other
+over part place plan possible probably put really right same second seem should since someone something soon start
+starts still sure take takes thing things think three time times today together tomorrow tonight two until use used
+usually want wants way week weekend weeks well where while whole without work works year years yet
+"""
+_EVERYDAY = frozenset(_EVERYDAY_WORDS.split()) | {name.lower() for name in (*calendar.month_name, *calendar.day_name)}
+"""Words that give nothing away, however few facts hold them: function words, and the calendar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +149,7 @@ def _faults(user: QuestUser) -> list[str]:
 def _leaks(user: QuestUser, infos: dict[str, str]) -> list[Leak]:
     words = {name: content_words(info) for name, info in infos.items()}
     frequency = Counter(word for held in words.values() for word in held)
-    rare = {word for word, facts in frequency.items() if facts <= RARE and len(word) > SHORT}
+    rare = {word for word, facts in frequency.items() if facts <= RARE and len(word) > SHORT} - _EVERYDAY
     named = {
         fact.fact_id: frozenset(word for entity in fact.entities for word in content_words(entity))
         for session in user.sessions

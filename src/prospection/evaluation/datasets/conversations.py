@@ -18,13 +18,16 @@ from prospection.evaluation.cases import Dataset, EvalFact, EvalQuery, EvalUser
 from prospection.evaluation.datasets.references import each_once, empty_facts, keep_findable
 from prospection.evaluation.files import Instant, Record
 
-__all__ = ["UNDATED", "Person", "Question", "ReadyFact", "Reference", "Talk", "Turn", "assemble"]
+__all__ = ["TURNS", "UNDATED", "Person", "Question", "ReadyFact", "Reference", "Talk", "Turn", "assemble"]
 
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 """Where sessions without a date stand."""
 
 LAST_DAY = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 """The last one with a day after it."""
+
+TURNS = "Memory is made of turns, not of extracted facts; figures are not comparable with the paper's."
+"""What a reader has to know of a set of the paper that comes without facts."""
 
 
 class Turn(Record):

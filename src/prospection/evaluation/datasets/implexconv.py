@@ -21,6 +21,7 @@ from pydantic import AliasChoices, Field
 
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets.conversations import (
+    TURNS,
     Person,
     Question,
     ReadyFact,
@@ -103,6 +104,7 @@ def load_implexconv(file: Path) -> Dataset:
             for number, example in enumerate(examples)
             for place, qa in enumerate(example.qa)
         ],
+        notes=(TURNS,),
     )
 
 

@@ -28,7 +28,16 @@ from typing import Any
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
-from prospection.evaluation.datasets.conversations import Person, Question, ReadyFact, Reference, Talk, Turn, assemble
+from prospection.evaluation.datasets.conversations import (
+    TURNS,
+    Person,
+    Question,
+    ReadyFact,
+    Reference,
+    Talk,
+    Turn,
+    assemble,
+)
 from prospection.evaluation.datasets.guessed import Guessed
 from prospection.evaluation.datasets.published import once, read_any_json
 from prospection.evaluation.datasets.quest import is_quest, user_files
@@ -122,6 +131,8 @@ def load_memoryquest(folder: Path) -> Dataset:
         ways = ", ".join(f"{count} {way}" for way, count in found.most_common())
         notes.append(f"References by how they were found in memory: {ways}.")
     name = folder.resolve().parent.name if folder.name == "data" else folder.resolve().name
+    if not facts:
+        notes.append(TURNS)
     return assemble(name, people, questions, facts or None, notes=notes)
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
-from prospection.evaluation.datasets.conversations import Person, Question, Reference, Talk, Turn, assemble
+from prospection.evaluation.datasets.conversations import TURNS, Person, Question, Reference, Talk, Turn, assemble
 from prospection.evaluation.datasets.published import (
     files_of,
     first_holding,
@@ -95,7 +95,7 @@ def load_personamem(questions: Path) -> Dataset:
         )
     missing = len(rows) - len(covered)
     notes = [f"{missing} of {len(rows)} questions belong to contexts that are not there."] if missing else []
-    notes.append("References are turns next to the published distance; the set names no turns.")
+    notes += ["References are turns next to the published distance; the set names no turns.", TURNS]
     return assemble(questions.stem, list(people.values()), asked, notes=notes)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prospection.errors import InputError
 from prospection.evaluation.judge.pairs import Pair, Side, chance
+from prospection.evaluation.spreadsheets import bare
 
 __all__ = ["SHEET", "Label", "read_labels", "read_sheet", "sheet_rows"]
 
@@ -84,7 +85,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
+            found = [(f"{path}, line {reader.line_num}", row) for row in reader]
             head = reader.fieldnames or []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
@@ -94,4 +95,11 @@ def _rows(path: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]
         raise InputError(
             f"{str(path)!r} lacks the column {lacking[0]!r}; it has {', '.join(map(repr, head)) or 'none'}"
         )
+    rows = []
+    for where, row in found:
+        # Cells that a short row lacks are None; those of a row that is too long stand together under the key None.
+        cells = {name: bare(cell) for name, cell in row.items() if isinstance(cell, str)}
+        if lacking := [column for column in columns if column not in cells]:
+            raise InputError(f"{where}: the row ends before the column {lacking[0]!r}; complete or remove it")
+        rows.append((where, cells))
     return rows

@@ -1,6 +1,7 @@
 """Tables of verdicts: judgements or agreement in; JSON data and rows of text out. Prints nothing.
 
-One row a pair of systems and data set, as in the paper's table of win rates, and a last one over all sets together.
+One row a pair of systems, judge and data set, as in the paper's table of win rates, and a last one over all sets
+together.
 """
 
 from __future__ import annotations
@@ -9,51 +10,72 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from prospection.evaluation.judge.agreement import SIDES, Agreement
 from prospection.evaluation.judge.verdicts import Judgement
-from prospection.evaluation.judge.winrate import WinRate, combine, win_rate
+from prospection.evaluation.judge.winrate import Judged, WinRate, combine, win_rate
+from prospection.evaluation.spreadsheets import guarded
 from prospection.serial import to_json
 from prospection.types import Usage
 
-__all__ = ["ALL", "HEAD", "agreement_rows", "as_csv", "as_markdown", "judge_json", "judge_rows", "win_rates"]
+__all__ = [
+    "ALL",
+    "HEAD",
+    "NO_SPREAD",
+    "Row",
+    "agreement_rows",
+    "as_csv",
+    "as_markdown",
+    "judge_json",
+    "judge_rows",
+    "win_rates",
+]
 
 ALL = "all"
 """What the row over all data sets is called."""
 
+NO_SPREAD = "no spread"
+"""Stands for the length-controlled rate where one side is longer by nearly the same in every pair."""
+
 HEAD = (
-    "system", "against", "data", "pairs", "win rate", "95 %", "length-controlled", "95 % of it",
+    "system", "against", "judge", "data", "pairs", "win rate", "95 %", "length-controlled", "95 % of it",
     "wins", "ties", "losses", "orders agree", "first preferred",
 )  # fmt: skip
 
 
-def win_rates(judgements: Iterable[Judgement]) -> dict[tuple[str, str, str], WinRate]:
-    """Return win rates by (system, against, data set); with several sets also over all of them.
+class Row(NamedTuple):
+    """What a win rate is of: two systems, who judged (a model, and the hash of its prompt), and a data set or `ALL`."""
+
+    system: str
+    against: str
+    model: str
+    prompt: str
+    data: str
+
+
+def win_rates(judgements: Iterable[Judgement]) -> dict[Row, WinRate]:
+    """Return win rates; with several data sets also over all of them.
 
     Pairs that were not judged in both orders do not count; a set without any pair has no row.
     """
-    matches: defaultdict[tuple[str, str], list[Judgement]] = defaultdict(list)
-    for one in judgements:
-        matches[one.names].append(one)
+    matches: defaultdict[tuple[str, str, str, str], list[Judged]] = defaultdict(list)
+    for one in combine(list(judgements)):
+        matches[*one.names, one.model, one.prompt].append(one)
     rates = {}
-    for (system, against), own in matches.items():
-        judged = combine(own)
+    for match, judged in matches.items():
         sets = list(dict.fromkeys(one.dataset for one in judged))
         for dataset in sets:
-            rates[system, against, dataset or ALL] = win_rate([one for one in judged if one.dataset == dataset])
+            rates[Row(*match, dataset or ALL)] = win_rate([one for one in judged if one.dataset == dataset])
         if len(sets) > 1:
-            rates[system, against, ALL] = win_rate(judged)
+            rates[Row(*match, ALL)] = win_rate(judged)
     return rates
 
 
 def judge_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Return everything as JSON data; keys are only ever added."""
     return {
-        "rows": [
-            {"system": system, "against": against, "data": dataset, **to_json(rate)}
-            for (system, against, dataset), rate in win_rates(judgements).items()
-        ],
+        "rows": [{**row._asdict(), **to_json(rate)} for row, rate in win_rates(judgements).items()],
         "models": sorted({one.model for one in judgements}),
         "prompts": sorted({one.prompt for one in judgements}),
         "failed": sum(one.verdict is None for one in judgements),
@@ -62,16 +84,21 @@ def judge_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
 
 
 def judge_rows(judgements: Iterable[Judgement]) -> list[tuple[str, ...]]:
-    """Return the rows under `HEAD`; shares in per cent."""
+    """Return the rows under `HEAD`; shares in per cent. Prompts are named where a model judged with several."""
+    rates = win_rates(judgements)
+    prompts: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rates:
+        prompts[row.model].add(row.prompt)
     return [
         (
-            system,
-            against,
-            dataset,
+            row.system,
+            row.against,
+            row.model if len(prompts[row.model]) == 1 else f"{row.model}, prompt {row.prompt}",
+            row.data,
             str(rate.pairs),
             _percent(rate.rate),
             _interval(rate.interval),
-            _percent(rate.controlled),
+            NO_SPREAD if rate.controlled is None else _percent(rate.controlled),
             _interval(rate.controlled_interval),
             str(rate.wins),
             str(rate.ties),
@@ -79,7 +106,7 @@ def judge_rows(judgements: Iterable[Judgement]) -> list[tuple[str, ...]]:
             _percent(rate.agreed),
             _percent(rate.first),
         )
-        for (system, against, dataset), rate in win_rates(judgements).items()
+        for row, rate in rates.items()
     ]
 
 
@@ -100,12 +127,8 @@ def as_markdown(rows: Sequence[Sequence[str]]) -> str:
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
     """Return rows as CSV. A cell that a spreadsheet would take for a formula gets a quote before it."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([_harmless(cell) for cell in row] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows([guarded(cell) for cell in row] for row in rows)
     return text.getvalue()
-
-
-def _harmless(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _percent(share: float | None) -> str:

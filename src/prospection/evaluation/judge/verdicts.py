@@ -1,5 +1,8 @@
 """A model's verdicts: pairs in, one line a pair and order in a file. Goes on where an earlier run stopped.
 
+A file can hold several comparisons. A verdict stands for the systems, request and answers it was given on, and for no
+others: answers that were made anew are judged anew.
+
 Each pair is judged twice, once in either order, because judges favour a place (Zheng et al. 2023, arXiv 2306.05685).
 The model sees "first" and "second" and never a name. A call that fails is a line too, and is tried again next time.
 """
@@ -18,7 +21,7 @@ import anyio.to_thread
 from pydantic import BaseModel, Field, ValidationError
 
 from prospection.errors import BudgetExceededError, ConfigError, CredentialError, InputError, ModelError
-from prospection.evaluation.judge.pairs import Pair, Side
+from prospection.evaluation.judge.pairs import Pair, Side, request_of
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest, Progress
 from prospection.serial import from_text, to_text
@@ -37,6 +40,7 @@ class Judgement:
     """One pair, judged in one order. It holds all that tables need, so that they need no other file.
 
     Attributes:
+        mark: Of the pair: short hash of systems, request and answers. "" in files that are older than it.
         names: What the systems behind a and b are called.
         lengths: Characters of the answers a and b.
         first: Which answer stood first.
@@ -56,6 +60,19 @@ class Judgement:
     prompt: str
     usage: Usage
     error: str | None = None
+    mark: str = ""
+
+    @property
+    def request(self) -> str:
+        """Data set and the query's id."""
+        return request_of(self.pair, self.mark)
+
+
+_Key = tuple[str, str, str]
+
+
+def _key(one: Judgement) -> _Key:
+    return one.pair, one.mark, one.first
 
 
 async def judge_pairs(
@@ -66,7 +83,7 @@ async def judge_pairs(
     Args:
         path: JSONL file of judgements; made when it is missing.
         at_once: Calls that are kept open.
-        progress: Called with the judgements done and in all.
+        progress: Called with the judgements done and in all, of these pairs.
 
     Returns:
         All judgements of these pairs, those of earlier runs too.
@@ -83,10 +100,11 @@ async def judge_pairs(
                 f"{str(path)!r} holds judgements by {earlier.model!r} with prompt {earlier.prompt}; judge "
                 f"with {model.name!r} and prompt {prompt.hash} into another file"
             )
-    done = {(earlier.pair, earlier.first): earlier for earlier in held if earlier.verdict is not None}
     orders: tuple[Literal["a", "b"], ...] = ("a", "b")
-    todo = [(pair, first) for pair in pairs for first in orders if (pair.id, first) not in done]
-    total = 2 * len(pairs)
+    wanted: dict[_Key, tuple[Pair, Literal["a", "b"]]] = {
+        (pair.id, pair.mark, first): (pair, first) for pair in pairs for first in orders
+    }
+    done = {_key(earlier): earlier for earlier in held if earlier.verdict is not None and _key(earlier) in wanted}
     limiter, lock = anyio.CapacityLimiter(at_once), anyio.Lock()
     fatal: list[ModelError | ConfigError | InputError] = []
 
@@ -101,40 +119,71 @@ async def judge_pairs(
                 fatal.append(error)
                 group.cancel_scope.cancel()
                 return
-            done[pair.id, first] = judgement
+            done[_key(judgement)] = judgement
             if progress is not None:
-                progress(len(done), total)
+                progress(len(done), len(wanted))
 
     async with anyio.create_task_group() as group:
-        for pair, first in todo:
-            group.start_soon(partial(one, pair, first))
+        for key, (pair, first) in wanted.items():
+            if key not in done:
+                group.start_soon(partial(one, pair, first))
     if fatal:
         raise fatal[0]
-    return [done[pair.id, first] for pair in pairs for first in orders]
+    return [done[key] for key in wanted]
 
 
 def read_judgements(paths: Iterable[Path]) -> list[Judgement]:
-    """Read files that `judge_pairs` wrote; of several lines on a pair and order the last one holds.
+    """Read files that `judge_pairs` wrote, in any order; lines that are in several files count once.
 
+    Of several lines of one judge on the same answers in the same order the last one holds, a verdict before a failure.
     A line that a kill cut short is passed over; its pair is judged again.
 
     Raises:
-        InputError: A file cannot be read, or is no file of judgements.
+        InputError: A file cannot be read or is no file of judgements; or two of them hold different verdicts of one
+            judge on the same, or verdicts on different answers of the same systems to the same request.
     """
-    found: dict[tuple[Path, str, str], Judgement] = {}
+    found: dict[tuple[object, ...], tuple[Path, Judgement]] = {}
+    versions: dict[tuple[object, ...], tuple[Path, str]] = {}
     for path in paths:
-        try:
-            lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{str(path)!r} cannot be read: {error}; check the path") from error
-        whole = []
-        for line in lines:
-            with suppress(ValidationError):
-                whole.append(from_text(Judgement, line))
-        if lines and not whole:
-            raise InputError(f"{str(path)!r} holds no judgement; name a file that `prospection judge run` wrote")
-        found |= {(path, one.pair, one.first): one for one in whole}
-    return list(found.values())
+        own = _read(path)
+        for key, one in own.items():
+            other, earlier = found.setdefault(key, (path, one))
+            if earlier.verdict is None:
+                found[key] = path, one
+            elif one.verdict is not None and one != earlier:
+                raise InputError(
+                    f"{str(other)!r} and {str(path)!r} hold different verdicts by {one.model!r} on {one.pair!r}; "
+                    "name one of them at a time"
+                )
+        for request, mark in {(*_judge_of(one), one.names, one.request): one.mark for one in own.values()}.items():
+            other, before = versions.setdefault(request, (path, mark))
+            if before != mark:
+                raise InputError(
+                    f"{str(other)!r} and {str(path)!r} hold verdicts on different answers of the same systems to "
+                    f"{request[-1]!r}; name one of them at a time"
+                )
+    return [one for _, one in found.values()]
+
+
+def _read(path: Path) -> dict[tuple[object, ...], Judgement]:
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error}; check the path") from error
+    own: dict[tuple[object, ...], Judgement] = {}
+    for line in lines:
+        with suppress(ValidationError):
+            one = from_text(Judgement, line)
+            key = (*_judge_of(one), one.names, *_key(one))
+            earlier = own.pop(key, None)  # the place of the last line is what tells which answers are the latest
+            own[key] = earlier if earlier is not None and one.verdict is None and earlier.verdict is not None else one
+    if lines and not own:
+        raise InputError(f"{str(path)!r} holds no judgement; name a file that `prospection judge run` wrote")
+    return own
+
+
+def _judge_of(one: Judgement) -> tuple[str, str]:
+    return one.model, one.prompt
 
 
 def _held(path: Path) -> list[Judgement]:
@@ -177,6 +226,7 @@ async def _judge(pair: Pair, first: Literal["a", "b"], model: ChatModel) -> Judg
         prompt=prompt.hash,
         usage=usage,
         error=failure,
+        mark=pair.mark,
     )
 
 

@@ -7,10 +7,11 @@ section 3.4). The length-controlled win rate is what a logistic model says where
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from prospection.errors import InputError
 from prospection.evaluation.judge.pairs import Side
 from prospection.evaluation.judge.verdicts import Judgement
 from prospection.evaluation.significance import bootstrap_interval
@@ -18,11 +19,14 @@ from prospection.evaluation.significance import bootstrap_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Judged", "WinRate", "combine", "length_controlled", "win_rate"]
+__all__ = ["Judged", "WinRate", "combine", "length_controlled", "verdicts_by_pair", "win_rate"]
 
 PRIOR = (10.0, 2.5)
 """Standard deviations of intercept and length coefficient before any data, in the scale of weakly informative priors
 (Gelman et al. 2008). They keep the model finite where one side wins everything."""
+
+LEAST_SPREAD = 0.05
+"""Of the length terms, as a share of their mean: reached when lengths differ by about 3.4 standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,8 @@ class Judged:
     """A pair with the verdicts in both orders brought together.
 
     Attributes:
+        names: What the systems behind a and b are called.
+        model: Who judged; `prompt` is the hash of what it was asked.
         verdict: Who won in both orders, else "tie".
         agreed: Whether both orders came to the same verdict.
         preferred: In how many of the two orders the answer that stood first, and the one that stood second, won.
@@ -38,6 +44,9 @@ class Judged:
     pair: str
     dataset: str
     user: str
+    names: tuple[str, str]
+    model: str
+    prompt: str
     lengths: tuple[int, int]
     verdict: Side
     agreed: bool
@@ -56,8 +65,8 @@ class WinRate:
     Attributes:
         rate: Wins and half of the ties.
         interval: 95 % interval of the rate, resampling people; None for fewer than two people.
-        controlled: The length-controlled rate.
-        controlled_interval: Likewise.
+        controlled: The length-controlled rate; None where one side is longer by nearly the same in every pair.
+        controlled_interval: Likewise, and None for fewer than two people.
         agreed: Share of pairs on which both orders agreed.
         first: Share of all preferences, ties aside, that went to the answer that stood first; None without any. Far
             from 1/2 the judge looks at the place.
@@ -69,29 +78,40 @@ class WinRate:
     losses: int
     rate: float
     interval: tuple[float, float] | None
-    controlled: float
+    controlled: float | None
     controlled_interval: tuple[float, float] | None
     agreed: float
     first: float | None
 
 
 def combine(judgements: Sequence[Judgement]) -> list[Judged]:
-    """Bring both orders of each pair together; pairs of which an order is missing or failed are left out."""
-    orders: defaultdict[str, dict[str, Judgement]] = defaultdict(dict)
+    """Bring both orders of each pair together, every judge's and comparison's for itself.
+
+    Pairs of which an order is missing or failed are left out. Where answers of the same systems to the same request
+    were made anew, those that were judged last count.
+    """
+    versions: defaultdict[tuple[object, ...], dict[str, dict[str, Judgement]]] = defaultdict(dict)
     for one in judgements:
+        marks = versions[one.names, one.model, one.prompt, one.request]
+        orders = marks.pop(one.mark, {})
         if one.verdict is not None:
-            orders[one.pair][one.first] = one
+            orders[one.first] = one
+        marks[one.mark] = orders  # at the end: the dict's last value is of the answers that were judged last
     judged = []
-    for pair, both in orders.items():
+    for marks in versions.values():
+        *_, both = marks.values()
         if len(both) < 2:
             continue
         one, other = both["a"], both["b"]
         agreed = one.verdict == other.verdict
         judged.append(
             Judged(
-                pair=pair,
+                pair=one.pair,
                 dataset=one.dataset,
                 user=one.user,
+                names=one.names,
+                model=one.model,
+                prompt=one.prompt,
                 lengths=one.lengths,
                 verdict=one.verdict if one.verdict is not None and agreed else "tie",
                 agreed=agreed,
@@ -102,6 +122,29 @@ def combine(judgements: Sequence[Judgement]) -> list[Judged]:
             )
         )
     return judged
+
+
+def verdicts_by_pair(judged: Iterable[Judged]) -> dict[str, Side]:
+    """Return each pair's verdict, to be compared with that of people, who know a pair by its id alone.
+
+    Raises:
+        InputError: They are of several judges, or two comparisons share an id, so that it is open what people judged.
+    """
+    found: dict[str, Judged] = {}
+    for one in judged:
+        first = next(iter(found.values()), one)
+        if (first.model, first.prompt) != (one.model, one.prompt):
+            raise InputError(
+                f"the verdicts are of two judges, {first.model!r} with prompt {first.prompt} and {one.model!r} with "
+                f"prompt {one.prompt}; name the files of one judge at a time"
+            )
+        if one.pair in found:
+            raise InputError(
+                f"{one.pair!r} is a pair of {' and '.join(found[one.pair].names)} and of {' and '.join(one.names)}; "
+                "name the files of one comparison at a time, or make pairs and verdicts anew"
+            )
+        found[one.pair] = one
+    return {pair: one.verdict for pair, one in found.items()}
 
 
 def win_rate(judged: Sequence[Judged], *, rounds: int = 1000, seed: int = 0) -> WinRate:
@@ -122,6 +165,7 @@ def win_rate(judged: Sequence[Judged], *, rounds: int = 1000, seed: int = 0) -> 
         people[one.user].append(one)
     first, second = (sum(one.preferred[place] for one in judged) for place in (0, 1))
     counts = {side: sum(one.verdict == side for one in judged) for side in ("a", "tie", "b")}
+    controlled = length_controlled([one.score for one in judged], [_longer(one) for one in judged])
     return WinRate(
         pairs=len(judged),
         wins=counts["a"],
@@ -129,14 +173,14 @@ def win_rate(judged: Sequence[Judged], *, rounds: int = 1000, seed: int = 0) -> 
         losses=counts["b"],
         rate=sum(one.score for one in judged) / len(judged),
         interval=bootstrap_interval([[one.score for one in own] for own in people.values()], seed=seed),
-        controlled=length_controlled([one.score for one in judged], [_longer(one) for one in judged]),
-        controlled_interval=_controlled_interval(list(people.values()), rounds, seed),
+        controlled=controlled,
+        controlled_interval=None if controlled is None else _controlled_interval(list(people.values()), rounds, seed),
         agreed=sum(one.agreed for one in judged) / len(judged),
         first=first / (first + second) if first + second else None,
     )
 
 
-def length_controlled(scores: Sequence[float], differences: Sequence[float]) -> float:
+def length_controlled(scores: Sequence[float], differences: Sequence[float]) -> float | None:
     """Return the win rate at equal length (after Dubois et al. 2024, arXiv 2404.04475, "Length-Controlled AlpacaEval").
 
     P(a wins) = sigmoid(theta + beta tanh(difference / s)), s the standard deviation of the differences; the figure is
@@ -144,11 +188,31 @@ def length_controlled(scores: Sequence[float], differences: Sequence[float]) -> 
     request, which needs many systems on the same requests. Both coefficients have normal priors around 0 (`PRIOR`), so
     that the maximum exists where one side wins everything; it is found by Newton's method.
 
+    Where one side is always longer, the figure extrapolates; where it is longer by nearly the same in every pair (the
+    tanh terms' standard deviation is below `LEAST_SPREAD` of their mean), length and system cannot be told apart.
+
     Args:
         scores: 1, 1/2 or 0 for each pair.
         differences: Length of a minus length of b, in any unit.
+
+    Returns:
+        In (0, 1), or None where length and system cannot be told apart.
     """
+    x = _relative(differences)
+    if float(x.std()) < LEAST_SPREAD * abs(float(x.mean())):
+        return None
     return float(_at_equal_length(scores, differences, [[1.0] * len(scores)])[0])
+
+
+def _relative(differences: Sequence[float]) -> NDArray[Any]:
+    """Return tanh(difference / s); where all are the same, their sign."""
+    import numpy as np
+
+    values = np.asarray(differences, dtype=np.float64)
+    spread = float(values.std())
+    # Rounding leaves a spread of a few last bits to a constant, which tanh takes for what it is.
+    scaled: NDArray[Any] = np.tanh(values / spread) if spread else np.sign(values)
+    return scaled
 
 
 def _at_equal_length(
@@ -157,9 +221,8 @@ def _at_equal_length(
     """Fit the model once for each row of weights (r, n), side by side; returns (r,) win rates at equal length."""
     import numpy as np
 
-    y, difference = np.asarray(scores, dtype=np.float64), np.asarray(differences, dtype=np.float64)
-    spread = float(difference.std())
-    x = np.stack([np.ones_like(y), np.tanh(difference / spread) if spread else np.zeros_like(y)], axis=1)
+    y = np.asarray(scores, dtype=np.float64)
+    x = np.stack([np.ones_like(y), _relative(differences)], axis=1)
     precision = np.diag([1.0 / sd**2 for sd in PRIOR])
     counts = np.asarray(weights, dtype=np.float64)
     w = np.zeros((len(counts), 2))

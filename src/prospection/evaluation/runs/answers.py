@@ -7,6 +7,7 @@ context of its own is answered from that. Answers are written to one file a syst
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -46,6 +47,9 @@ async def answer_from(
 def write_answers(rows: Iterable[Row], texts: dict[tuple[str, str], str], folder: Path) -> list[Path]:
     """Write the answers of each system to a file of its own: {id, query, answer, dataset, user}, one a line.
 
+    A file is called like its system. Spaces become hyphens, unless another system is called so; what no file may be
+    called stands in per cent codes.
+
     Args:
         texts: The words of each query, by data set and query.
 
@@ -71,9 +75,16 @@ def write_answers(rows: Iterable[Row], texts: dict[tuple[str, str], str], folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for system, own in lines.items():
-            path = folder / f"{system.replace(' ', '-')}.jsonl"
+            path = folder / f"{_stem(system, lines)}.jsonl"
             path.write_text("\n".join(own) + "\n", encoding="utf-8")
             written.append(path)
     except OSError as error:
         raise InputError(f"{str(folder)!r} cannot be written: {error}; name another folder") from error
     return written
+
+
+def _stem(system: str, systems: Iterable[str]) -> str:
+    hyphened = system.replace(" ", "-")
+    shared = [other for other in systems if other.replace(" ", "-") == hyphened]
+    name = system if len(shared) > 1 else hyphened
+    return re.sub(r'[\x00-\x1f%/\\:*?"<>|]', lambda match: f"%{ord(match[0]):02X}", name)

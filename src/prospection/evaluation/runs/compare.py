@@ -14,12 +14,30 @@ from prospection.evaluation.runs.rows import Row
 from prospection.evaluation.runs.summary import EVERYTHING, Interval, Score, exact_score, mean_by_query, recall_score
 from prospection.evaluation.significance import bootstrap_interval, holm, paired_permutation
 
-__all__ = ["Comparison", "Measure", "Unit", "compare", "compare_all", "corrected", "rows_of", "score_of"]
+__all__ = [
+    "LEVEL",
+    "Comparison",
+    "Measure",
+    "Unit",
+    "Verdict",
+    "compare",
+    "compare_all",
+    "corrected",
+    "rows_of",
+    "score_of",
+    "smallest_p",
+]
 
 Measure = Literal["recall", "exact"]
 
-Unit = Literal["queries", "people"]
-"""What is taken for independent. Queries of one person share a memory; there are few people."""
+Unit = Literal["people", "queries"]
+"""What is taken for independent. Queries of one person share a memory and are not; over them p comes out too small."""
+
+Verdict = Literal["real", "open", "too few people"]
+"""Whether a difference is more than chance: p below `LEVEL` after correction, and an interval over people without 0.
+With too few people no p over people can fall below it, whatever the figures, and p over queries cannot be trusted."""
+
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +49,12 @@ class Comparison:
         a, b: Means over the queries that both were asked.
         difference: b - a.
         interval: 95 % of the difference, bootstrapped over people.
-        p: Of a paired permutation test, over `unit`.
+        p: Of a paired permutation test of the difference, over `unit`: the sign of everything that a person brings is
+            flipped at once, or that of each query.
         p_corrected: The same after Holm's correction for all comparisons made together.
         better, worse: Queries on which B is above and below A.
+        only_a, only_b: Queries that the other was not asked; they are left out.
+        failed_a, failed_b: Cases of the queries compared that failed; each counts as found nothing.
     """
 
     dataset: str
@@ -50,8 +71,13 @@ class Comparison:
     interval: Interval
     p: float
     p_corrected: float
+    verdict: Verdict
     better: int
     worse: int
+    only_a: int
+    only_b: int
+    failed_a: int
+    failed_b: int
 
 
 def score_of(measure: Measure, at: int | None) -> Score:
@@ -61,7 +87,7 @@ def score_of(measure: Measure, at: int | None) -> Score:
 
 
 def compare(
-    a: Sequence[Row], b: Sequence[Row], *, measure: Measure = "recall", at: int | None = None, unit: Unit = "queries"
+    a: Sequence[Row], b: Sequence[Row], *, measure: Measure = "recall", at: int | None = None, unit: Unit = "people"
 ) -> Comparison:
     """Compare two systems on the queries that both were asked.
 
@@ -85,8 +111,9 @@ def compare(
     for query in common:
         groups[person[query]].append(of_b[query] - of_a[query])
     differences = [value for own in groups.values() for value in own]
-    pairs = differences if unit == "queries" else [fmean(own) for own in groups.values()]
-    p = paired_permutation(pairs)
+    # A person's sum, not the mean: so the statistic is the difference as it is reported, the mean over queries.
+    p = paired_permutation(differences if unit == "queries" else [sum(own) for own in groups.values()])
+    interval = bootstrap_interval(list(groups.values()))
     return Comparison(
         dataset=a[0].dataset,
         system_a=a[0].system,
@@ -99,11 +126,16 @@ def compare(
         a=fmean(of_a[query] for query in common),
         b=fmean(of_b[query] for query in common),
         difference=fmean(differences),
-        interval=bootstrap_interval(list(groups.values())),
+        interval=interval,
         p=p,
         p_corrected=p,
+        verdict=_verdict(p, interval, len(groups)),
         better=sum(value > 0 for value in differences),
         worse=sum(value < 0 for value in differences),
+        only_a=len(of_a) - len(common),
+        only_b=len(of_b) - len(common),
+        failed_a=_failed(a, of_b),
+        failed_b=_failed(b, of_a),
     )
 
 
@@ -113,7 +145,7 @@ def compare_all(
     baseline: str | None = None,
     measure: Measure = "recall",
     at: int | None = None,
-    unit: Unit = "queries",
+    unit: Unit = "people",
 ) -> list[Comparison]:
     """Compare every two systems of each data set, corrected for all comparisons of that data set.
 
@@ -142,7 +174,22 @@ def compare_all(
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons with p-values corrected for all of them."""
     values = holm([one.p for one in comparisons])
-    return [replace(one, p_corrected=p) for one, p in zip(comparisons, values, strict=True)]
+    return [
+        replace(one, p_corrected=p, verdict=_verdict(p, one.interval, one.people))
+        for one, p in zip(comparisons, values, strict=True)
+    ]
+
+
+def smallest_p(people: int) -> float:
+    """Return the smallest p of a test over so many people, two of whose 2^n assignments of signs are the farthest."""
+    return 2.0 ** (1 - people)
+
+
+def _verdict(p: float, interval: Interval, people: int) -> Verdict:
+    if smallest_p(people) >= LEVEL:
+        return "too few people"
+    away = interval is not None and (interval[0] > 0 or interval[1] < 0)
+    return "real" if p < LEVEL and away else "open"
 
 
 def rows_of(rows: Iterable[Row], system: str, dataset: str | None) -> dict[str, list[Row]]:
@@ -158,6 +205,10 @@ def rows_of(rows: Iterable[Row], system: str, dataset: str | None) -> dict[str, 
     if system not in names:
         raise UnknownNameError("system", system, names)
     return {name: systems[system] for name, systems in grouped.items() if system in systems and dataset in (None, name)}
+
+
+def _failed(rows: Iterable[Row], asked: Mapping[str, float]) -> int:
+    return sum(row.error is not None and row.query in asked for row in rows)
 
 
 def _grouped(rows: Iterable[Row]) -> Mapping[str, dict[str, list[Row]]]:

@@ -9,32 +9,40 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import prospection
+from prospection.config import Settings
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
-from prospection.evaluation.runs.plan import Plan
+from prospection.evaluation.runs.plan import Plan, SystemEntry
 from prospection.prompts import load_prompt, prompt_names
 from prospection.protocols import Embedder
 from prospection.serial import to_json
 
 __all__ = ["build_manifest", "check_same", "data_hash"]
 
-_FIXED = ("plan", "encoder", "chat", "systems", "datasets")
+_FIXED = ("plan", "encoder", "chat", "systems", "datasets", "settings")
 """What may not change between the parts of one run; prompts may be added, and may not change either."""
+
+_COMPUTES = {"tacitree": "scikit-learn", "graphrag": "graspologic-native"}
+"""Packages whose version decides what a rival of ours builds."""
 
 
 def build_manifest(
-    plan: Plan, *, datasets: Mapping[str, Dataset], embedder: Embedder, chat: str | None, systems: Mapping[str, Any]
+    plan: Plan, *, datasets: Mapping[str, Dataset], embedder: Embedder, settings: Settings, systems: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Gather everything that decides the rows of a run.
 
+    Under "attempts" stands what decides only whether a call comes through: it may change from part to part.
+
     Args:
-        chat: Name of the language model; None for none.
+        settings: With the plan's models on top.
         systems: By name, the parameters in force.
     """
+    chat = settings.models.chat
     return {
         "plan": json.loads(plan.model_dump_json(exclude={"datasets": {"__all__": {"path"}}, "budget": True})),
         "version": prospection.__version__,
@@ -42,6 +50,12 @@ def build_manifest(
         "encoder": {"id": embedder.id, "dims": embedder.dims, "calibration": to_json(embedder.calibration)},
         "chat": chat,
         "systems": dict(systems),
+        "settings": {
+            "context_tokens": settings.recall.context_tokens,
+            "max_output_tokens": settings.models.max_output_tokens,
+            "packages": {name: _version(name) for entry in plan.systems for name in _packages(entry)},
+        },
+        "attempts": {"timeout": settings.models.timeout, "retries": settings.models.retries},
         "datasets": {
             name: {
                 "sha256": data_hash(dataset),
@@ -66,12 +80,25 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], *, what: str) 
         InputError: Something differs; the message says what.
     """
     prompts = before.get("prompts", {})
-    pairs = [(part, before.get(part), now.get(part)) for part in _FIXED]
+    # Runs of earlier versions have no settings.
+    pairs = [(part, before[part], now.get(part)) for part in _FIXED if part in before]
     pairs.append(("prompt", prompts, {name: now["prompts"].get(name) for name in prompts}))
     for part, old, new in pairs:
         if old != new:
             where = _difference(old, new)
             raise InputError(f"{what} was made with another {part}{where}; start a new run in another folder (--out)")
+
+
+def _packages(entry: SystemEntry) -> list[str]:
+    found = [_COMPUTES[entry.rival]] if entry.rival in _COMPUTES else []
+    return [*found, "umap-learn"] if entry.parameters.get("reduction") == "umap" else found
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _difference(before: object, now: object) -> str:

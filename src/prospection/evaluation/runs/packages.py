@@ -11,11 +11,12 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from prospection.config import ModelsSettings, Settings
-from prospection.errors import ConfigError
+from prospection.errors import ConfigError, ModelError
 from prospection.evaluation.rivals.packaged.environment import PACKAGED, python_of
 from prospection.evaluation.rivals.packaged.process import RivalEndpoint, RivalProcess, spent
 from prospection.evaluation.rivals.packaged.system import PackagedRival
@@ -49,7 +50,14 @@ class TapedPackage:
 
         async def ask() -> Said:
             assert process is not None  # noqa: S101 - it is not called without
-            reply = await process.ask(request)
+            try:
+                reply = await process.ask(request)
+            except ModelError as error:
+                if error.usage is not None and self._price is not None:
+                    # Before it failed it was answered, and paid for that.
+                    cost = self._price.of(error.usage.tokens_in, error.usage.tokens_out)
+                    error.usage = replace(error.usage, cost=cost)
+                raise
             usage = spent(reply, None if self._price is None else self._price.of)
             return Said(reply=reply, usage=usage, model=self._name)
 

@@ -31,6 +31,11 @@ equal_budget = true            # make it fill the largest budget; false: as many
 shape = "chain"                # every other key is a parameter of the policy
 
 [[systems]]
+name = "tacitree (umap)"
+rival = "tacitree"
+reduction = "umap"             # every other key is one of the rival's, where it has any
+
+[[systems]]
 name = "mem0ai 1.0.11"
 rival = "mem0-1"               # a rival's own package (`prospection eval rivals install`)
 embedding = "text-embedding-3-small"
@@ -54,6 +59,7 @@ from prospection.errors import ConfigError, InputError, UnknownNameError
 from prospection.evaluation.datasets import LAYOUTS
 from prospection.evaluation.parameters import with_parameters
 from prospection.evaluation.rivals import RIVALS
+from prospection.evaluation.rivals.keys import RIVAL_KEYS
 from prospection.evaluation.rivals.packaged.environment import PACKAGED
 from prospection.recall.policies import build_policy
 
@@ -125,7 +131,7 @@ class SystemEntry(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the entry sets of the policy or package."""
+        """What the entry sets of the policy, rival or package."""
         return dict(self.model_extra or {})
 
 
@@ -210,17 +216,15 @@ def _check_system(system: SystemEntry, where: str) -> None:
     elif system.rival not in (*RIVALS, *PACKAGED):
         raise UnknownNameError("rival", str(system.rival), (*RIVALS, *PACKAGED))
     else:
-        keys = PackageKeys.model_fields if system.rival in PACKAGED else {}
-        for key in system.parameters:
-            if key not in keys:
-                raise UnknownNameError("key of a rival", key, (*SystemEntry.model_fields, *keys))
-        if keys:
-            _check_package(system, where)
+        _check_rival(system, PackageKeys if system.rival in PACKAGED else RIVAL_KEYS[str(system.rival)], where)
 
 
-def _check_package(system: SystemEntry, where: str) -> None:
+def _check_rival(system: SystemEntry, keys: type[BaseModel], where: str) -> None:
+    for key in system.parameters:
+        if key not in keys.model_fields:
+            raise UnknownNameError("key of a rival", key, (*SystemEntry.model_fields, *keys.model_fields))
     try:
-        PackageKeys.model_validate(system.parameters)
+        keys.model_validate(system.parameters)
     except ValidationError as error:
         raise _explain(error, f"{where}: system {system.name!r}") from error
 

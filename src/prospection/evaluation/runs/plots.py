@@ -7,6 +7,7 @@ matplotlib is imported when a plot is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,9 +72,10 @@ def save_plots(summaries: Sequence[Summary], folder: Path) -> list[Path]:
         raise MissingExtraError("plots", "plots") from error
     kinds: dict[str, Callable[[Sequence[Summary]], Figure]] = {
         "budgets": plot_budgets,
-        "calls": plot_calls,
         "deciles": plot_deciles,
     }
+    if any(one.calls for one in summaries):
+        kinds["calls"] = plot_calls
     if any(one.cost for one in summaries):
         kinds["money"] = plot_money
     written = []
@@ -94,7 +96,7 @@ def save_plots(summaries: Sequence[Summary], folder: Path) -> list[Path]:
 
 def plot_budgets(own: Sequence[Summary]) -> Figure:
     """Plot recall against the number of facts, with its interval over people as a band for the two best."""
-    figure, axes = _canvas(own[0], "Recall by number of facts", "needed facts found")
+    figure, axes = _canvas(own[0], "Recall by number of facts", "bands of the two best: 95 %")
     places = range(len(BUDGETS))
     looks = _looks(own)
     for rank, one in enumerate(_best_first(own)):
@@ -116,7 +118,7 @@ def plot_calls(own: Sequence[Summary]) -> Figure:
     """Plot recall at a fixed number of facts against calls to a language model."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by calls to a model", "needed facts found")
+    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by calls to a model", "bars: 95 %")
     calls = {one.system: one.calls for one in own}
     _scatter(axes, own, calls, unit=1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -127,7 +129,7 @@ def plot_calls(own: Sequence[Summary]) -> Figure:
 def plot_money(own: Sequence[Summary]) -> Figure:
     """Plot recall at a fixed number of facts against US cents, of those systems whose price is known."""
     known = {one.system: 100 * one.cost for one in own if one.cost is not None}
-    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by price", "needed facts found")
+    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by price", "bars: 95 %")
     _scatter(axes, [one for one in own if one.system in known], known, unit=0.01)
     axes.set_xlabel("US cents for a query, the answer not counted")
     return figure
@@ -137,7 +139,7 @@ def _scatter(axes: Axes, own: Sequence[Summary], cost: Mapping[str, float], *, u
     """Plot recall against a cost, with intervals over people; `unit` is the least width of the axis."""
     axes.set_position((LEFT, 0.135, 0.9 - LEFT, 0.7))  # names stand inside
     looks = _looks(own)
-    most = max(unit, *cost.values())
+    most = max([unit, *cost.values()])
     axes.set_xlim(-0.05 * most, 1.35 * most)
     _share_axis(axes)
     columns: dict[int, dict[str, float]] = {}
@@ -156,31 +158,32 @@ def _scatter(axes: Axes, own: Sequence[Summary], cost: Mapping[str, float], *, u
 
 def plot_deciles(own: Sequence[Summary]) -> Figure:
     """Plot recall at a fixed number of facts by how similar the needed facts are to the query."""
-    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by similarity", "needed facts found")
+    figure, axes = _canvas(own[0], f"Recall of the first {AT} facts by similarity")
     looks = _looks(own)
-    groups = sorted(own[0].by_decile)
+    means = {group: mean for one in own for group, (mean, _) in one.by_decile.items()}
+    groups = sorted(means)
     for one in _best_first(own):
         colour, dash = looks[one.system]
-        values = [one.by_decile[group][1][AT] for group in groups]
+        # A system that was not asked about a group has a gap there.
+        values = [one.by_decile[group][1][AT] if group in one.by_decile else nan for group in groups]
         axes.plot(groups, values, color=colour, linestyle=dash, linewidth=2, marker="o", markersize=4.5)
-    axes.set_xticks(groups, [f"{own[0].by_decile[group][0]:.2f}" for group in groups])
+    axes.set_xticks(groups, [f"{means[group]:.2f}" for group in groups])
     axes.set_xlabel("mean cosine of query and needed fact, in ten groups of equal size")
     _share_axis(axes)
-    last = {one.system: one.by_decile[groups[-1]][1][AT] for one in own}
+    last = {one.system: one.by_decile[max(one.by_decile)][1][AT] for one in own}
     _label_ends(axes, last, looks, x=groups[-1])
     return figure
 
 
-def _canvas(one: Summary, title: str, unit: str) -> tuple[Figure, Axes]:
+def _canvas(one: Summary, title: str, *notes: str) -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4))
     # Room on the right is for labels at the ends of lines, which spare a legend.
     axes = figure.add_axes((LEFT, 0.135, 0.675, 0.7))
     figure.text(LEFT, 0.945, title, fontsize=13, fontweight="bold", ha="left")
-    figure.text(
-        LEFT, 0.89, f"{one.dataset}: {one.queries} queries of {one.people} people; {unit}", color=MUTED, ha="left"
-    )
+    said = (f"{one.dataset}: {one.queries} queries of {one.people} people", "needed facts found", *notes)
+    figure.text(LEFT, 0.89, "; ".join(said), color=MUTED, ha="left")
     return figure, axes
 
 
@@ -223,10 +226,15 @@ def _label_ends(
                 heights[place - 1] -= overlap / 2
                 heights[place] += overlap / 2
                 moved = True
-        if heights and heights[0] < 0:
-            heights = [height - heights[0] for height in heights]
         if not moved:
             break
+    ceiling, floor = 1.0, 0.0  # then back from the edges, above which there are titles and below which numbers
+    for place in reversed(range(len(heights))):
+        heights[place] = min(heights[place], ceiling)
+        ceiling = heights[place] - apart
+    for place in range(len(heights)):
+        heights[place] = max(heights[place], floor)
+        floor = heights[place] + apart
     for name, height in zip(order, heights, strict=True):
         axes.annotate(
             f"{name}  {100 * values[name]:.0f} %",

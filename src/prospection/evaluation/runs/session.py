@@ -166,7 +166,10 @@ async def replay(
     plan = parse_plan(text, where=str(path / "plan.toml"))
     begun = _begin(text, plan.model_copy(update={"budget": PlanBudget()}), places, settings)
     chat = before["chat"]
-    models = begun.settings.models.model_copy(update={"chat": chat})
+    named = {"chat": chat}
+    if "settings" in before:  # a limit of replies that are on tape
+        named["max_output_tokens"] = before["settings"]["max_output_tokens"]
+    models = begun.settings.models.model_copy(update=named)
     begun = replace(begun, settings=begun.settings.model_copy(update={"models": models}))
     recorded = before["encoder"]
     kept = folder.embeddings if folder.embeddings.is_file() else None
@@ -195,7 +198,9 @@ def _same(row: Row, again: Row | None) -> bool:
 def _manifest(begun: Begun, encoder: Embedder) -> dict[str, Any]:
     chat, recall = begun.settings.models.chat, begun.settings.recall
     systems = {entry.name: describe_system(entry, recall, entry.model or chat) for entry in begun.plan.systems}
-    return build_manifest(begun.plan, datasets=begun.datasets, embedder=encoder, chat=chat, systems=systems)
+    return build_manifest(
+        begun.plan, datasets=begun.datasets, embedder=encoder, settings=begun.settings, systems=systems
+    )
 
 
 def _parts(

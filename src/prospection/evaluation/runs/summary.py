@@ -29,6 +29,7 @@ class Summary:
     """One system on one data set. Shares are in [0, 1]; costs are means per query.
 
     Attributes:
+        seeds: Repetitions; not every query need have had them all.
         cases, failed: Over all seeds.
         facts: Facts returned.
         recall, exact, precision: At fact budgets.
@@ -36,8 +37,9 @@ class Summary:
         recall_all, exact_all, precision_all: Of everything returned: the paper's recall, for a system that decides
             itself how much to return.
         intervals, exact_intervals: 95 % of recall and exact recall at fact budgets; None with fewer than two people.
-        by_decile: (decile of query-reference similarity, its mean similarity) -> recall of those references at each
-            fact budget, and of everything returned under 0.
+        by_decile: Decile of query-reference similarity, of all that any system of the data set was asked -> (its mean
+            similarity, recall of those references at each fact budget, and of everything returned under 0). Deciles of
+            which the system was asked nothing are missing.
         by_category: Category -> (queries, recall at each fact budget).
         cost: US dollars; None where a price is unknown.
         index_calls, index_cost: Per user, for building what the system searches.
@@ -47,6 +49,7 @@ class Summary:
     system: str
     people: int
     queries: int
+    seeds: int
     cases: int
     failed: int
     facts: float
@@ -78,12 +81,18 @@ class Summary:
 def summarise(rows: Iterable[Row], indexes: Iterable[IndexRow] = ()) -> list[Summary]:
     """Return a summary for each data set and system, in the order of first appearance."""
     groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    asked: defaultdict[str, dict[str, Row]] = defaultdict(dict)
     built: defaultdict[tuple[str, str], list[IndexRow]] = defaultdict(list)
     for row in rows:
         groups[row.dataset, row.system].append(row)
+        asked[row.dataset].setdefault(row.query, row)
     for index in indexes:
         built[index.dataset, index.system].append(index)
-    return [_summary(dataset, system, own, built[dataset, system]) for (dataset, system), own in groups.items()]
+    similar = {dataset: _Deciles(own) for dataset, own in asked.items()}
+    return [
+        _summary(dataset, system, own, built[dataset, system], similar[dataset])
+        for (dataset, system), own in groups.items()
+    ]
 
 
 def mean_by_query(rows: Iterable[Row], score: Score) -> dict[str, float]:
@@ -104,7 +113,7 @@ def exact_score(k: int) -> Score:
     return lambda row: exact_at(row.ranks, k)
 
 
-def _summary(dataset: str, system: str, rows: Sequence[Row], built: Sequence[IndexRow]) -> Summary:
+def _summary(dataset: str, system: str, rows: Sequence[Row], built: Sequence[IndexRow], similar: _Deciles) -> Summary:
     person = {row.query: row.person for row in rows}
 
     def mean(score: Score) -> float:
@@ -130,6 +139,7 @@ def _summary(dataset: str, system: str, rows: Sequence[Row], built: Sequence[Ind
         system=system,
         people=len(set(person.values())),
         queries=len(person),
+        seeds=len({row.seed for row in rows}),
         cases=len(rows),
         failed=sum(row.error is not None for row in rows),
         facts=per_case(lambda row: len(row.fids)),
@@ -144,7 +154,7 @@ def _summary(dataset: str, system: str, rows: Sequence[Row], built: Sequence[Ind
         intervals={k: interval(recall_score(k)) for k in BUDGETS},
         exact_intervals={k: interval(exact_score(k)) for k in BUDGETS},
         interval_all=interval(recall_score(EVERYTHING)),
-        by_decile=_by_decile(rows),
+        by_decile=_by_decile(rows, similar),
         by_category=_by_category(rows),
         calls=per_case(lambda row: row.usage.calls),
         failed_calls=per_case(lambda row: row.usage.failed_calls),
@@ -174,24 +184,33 @@ def _mean_cost(costs: Sequence[float | None]) -> float | None:
     return fmean(known) if known else 0.0
 
 
-def _by_decile(rows: Sequence[Row]) -> dict[int, tuple[float, dict[int, float]]]:
-    """Recall of references by how similar they are to their query; deciles are of the data set's references."""
-    one = {row.query: row for row in rows}
-    pairs = sorted((query, place) for query, row in one.items() for place in range(len(row.similarities)))
-    values = [one[query].similarities[place] for query, place in pairs]
-    decile = dict(zip(pairs, deciles(values), strict=True))
+class _Deciles:
+    """Groups of a data set's references by how similar they are to their query, the same for every system.
+
+    Attributes:
+        group: (query, place of the reference) -> decile.
+        mean: Decile -> mean similarity.
+    """
+
+    def __init__(self, asked: Mapping[str, Row]) -> None:
+        pairs = sorted((query, place) for query, row in asked.items() for place in range(len(row.similarities)))
+        values = [asked[query].similarities[place] for query, place in pairs]
+        self.group = dict(zip(pairs, deciles(values), strict=True))
+        own: defaultdict[int, list[float]] = defaultdict(list)
+        for pair, value in zip(pairs, values, strict=True):
+            own[self.group[pair]].append(value)
+        self.mean = {group: fmean(some) for group, some in own.items()}
+
+
+def _by_decile(rows: Sequence[Row], similar: _Deciles) -> dict[int, tuple[float, dict[int, float]]]:
+    """Recall of references by how similar they are to their query."""
     found: defaultdict[int, list[int | None]] = defaultdict(list)
-    similar: defaultdict[int, list[float]] = defaultdict(list)
     for row in rows:
         for place, rank in enumerate(row.ranks):
-            found[decile[row.query, place]].append(rank)
-            similar[decile[row.query, place]].append(row.similarities[place])
+            found[similar.group[row.query, place]].append(rank)
     budgets = {0: EVERYTHING, **{k: k for k in BUDGETS}}
     return {
-        group: (
-            fmean(similar[group]),
-            {name: recall_at(tuple(found[group]), k) for name, k in budgets.items()},
-        )
+        group: (similar.mean[group], {name: recall_at(tuple(found[group]), k) for name, k in budgets.items()})
         for group in sorted(found)
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 from prospection.config import RecallSettings
 from prospection.evaluation.recall import System
 from prospection.evaluation.rivals import build_rival
+from prospection.evaluation.rivals.keys import keys_in_force
 from prospection.evaluation.rivals.packaged.environment import PACKAGED
 from prospection.evaluation.runs.plan import SystemEntry
 from prospection.evaluation.systems import build_system
@@ -43,7 +44,7 @@ def open_system(
         return package_of(entry, store)
     model = model_of(entry.model)
     if entry.rival is not None:
-        return build_rival(entry.rival, store=store, embedder=embedder, model=model)
+        return build_rival(entry.rival, store=store, embedder=embedder, model=model, parameters=entry.parameters)
     return build_system(
         str(entry.policy),
         recall,
@@ -62,7 +63,7 @@ def describe_system(entry: SystemEntry, recall: RecallSettings, model: str | Non
         requirements = list(PACKAGED[entry.rival].requirements)
         return {"rival": entry.rival, "package": requirements, "model": model, **entry.parameters}
     if entry.rival is not None:
-        return {"rival": entry.rival, "model": model}
+        return {"rival": entry.rival, "model": model, "parameters": keys_in_force(entry.rival, entry.parameters)}
     known = build_policy(str(entry.policy), recall).parameters
     return {
         "policy": entry.policy,

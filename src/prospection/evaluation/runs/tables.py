@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prospection.evaluation.metrics import BUDGETS, TOKEN_BUDGETS
-from prospection.evaluation.runs.compare import Comparison
+from prospection.evaluation.runs.compare import LEVEL, Comparison, smallest_p
 from prospection.evaluation.runs.summary import Interval, Summary
+from prospection.evaluation.spreadsheets import guarded
 from prospection.serial import to_json
 
 __all__ = ["as_csv", "as_json", "as_markdown", "comparison_table"]
@@ -26,16 +27,29 @@ Column = tuple[str, Callable[[Summary], float | None], str]
 SHARE = ".3f"
 
 
-def as_markdown(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = ()) -> str:
-    """Return everything as a Markdown document, data set by data set; the best share of each column is bold."""
-    parts = []
+def as_markdown(
+    summaries: Sequence[Summary],
+    comparisons: Sequence[Comparison] = (),
+    notes: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Return everything as a Markdown document, data set by data set; the best share of each column is bold.
+
+    Args:
+        notes: What holds for all of it, in sentences; they stand first.
+        about: What holds for a data set; it stands before its tables.
+    """
+    parts = list(notes)
     for dataset, own in _by_dataset(summaries).items():
-        parts += [f"## {dataset}", _counts(own), *_sections(own)]
+        parts += [f"## {dataset}", _counts(own)]
+        if known := (about or {}).get(dataset):
+            parts.append("\n".join(f"- {note}" for note in known))
+        parts += _sections(own)
         compared = [one for one in comparisons if one.dataset == dataset]
         if compared:
             parts += ["### Differences", comparison_table(compared), _how_compared(compared)]
-        if notes := _notes(own):
-            parts += ["### Notes", notes]
+        if said := _notes(own):
+            parts += ["### Notes", said]
     return "\n\n".join(parts) + "\n"
 
 
@@ -45,13 +59,23 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(lines[0]) if lines else ["dataset", "system"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: guarded(cell) for name, cell in line.items()} for line in lines)
     return out.getvalue()
 
 
-def as_json(summaries: Sequence[Summary], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+def as_json(
+    summaries: Sequence[Summary],
+    comparisons: Sequence[Comparison] = (),
+    notes: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
     """Return everything as JSON data. Other tools read this shape; keys are only ever added."""
-    return {"summaries": to_json(list(summaries)), "comparisons": to_json(list(comparisons))}
+    return {
+        "summaries": to_json(list(summaries)),
+        "comparisons": to_json(list(comparisons)),
+        "notes": list(notes),
+        "about": {name: list(own) for name, own in (about or {}).items()},
+    }
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> str:
@@ -66,7 +90,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> str:
             f"{one.difference:+.3f}",
             _range(one.interval, signed=True),
             _p(one.p),
-            f"**{_p(one.p_corrected)}**" if one.p_corrected < 0.05 else _p(one.p_corrected),
+            f"**{_p(one.p_corrected)}**" if one.verdict == "real" else _p(one.p_corrected),
             f"{one.better} / {one.worse}",
         ]
         for one in sorted(comparisons, key=lambda one: -abs(one.difference))
@@ -154,9 +178,16 @@ def _costs(own: Sequence[Summary]) -> str:
 
 
 def _deciles(own: Sequence[Summary]) -> str:
-    groups = sorted({group for one in own for group in one.by_decile})
-    head = ["system", *(f"{own[0].by_decile[group][0]:.2f}" for group in groups)]
-    rows = [[one.system, *(f"{one.by_decile[group][1][DECILES_AT]:.3f}" for group in groups)] for one in own]
+    means = {group: mean for one in own for group, (mean, _) in one.by_decile.items()}
+    groups = sorted(means)
+    head = ["system", *(f"{means[group]:.2f}" for group in groups)]
+    rows = [
+        [
+            one.system,
+            *(f"{one.by_decile[group][1][DECILES_AT]:.3f}" if group in one.by_decile else "-" for group in groups),
+        ]
+        for one in own
+    ]
     return _table(head, rows)
 
 
@@ -177,12 +208,13 @@ def _categories(own: Sequence[Summary]) -> str:
 
 
 def _counts(own: Sequence[Summary]) -> str:
-    first = own[0]
-    text = f"{first.queries} queries of {first.people} people"
-    if first.cases > first.queries:
-        text += f", {first.cases // first.queries} times each"
-    if any(one.queries != first.queries for one in own):
-        text += ". Not every system has been asked every query"
+    queries, seeds = max(one.queries for one in own), max(one.seeds for one in own)
+    text = f"{queries} queries of {max(one.people for one in own)} people"
+    if seeds > 1:
+        text += f", {seeds} times each"
+    if part := [one for one in own if one.cases < queries * seeds]:
+        asked = ", ".join(f"{one.system} {one.cases}" for one in part)
+        text += f". Not every system has been asked every query so often: of {queries * seeds} cases {asked}"
     return text + ". Intervals: 95 %, bootstrap over people."
 
 
@@ -190,10 +222,19 @@ def _how_compared(compared: Sequence[Comparison]) -> str:
     first = compared[0]
     at = "of everything returned" if first.at is None else f"@{first.at}"
     what = {"recall": "Recall", "exact": "Exact recall"}[first.measure]
-    return (
+    text = (
         f"{what} {at}. Interval: bootstrap over people. p: paired permutation test over {first.unit}, corrected for "
-        f"{len(compared)} comparisons (Holm); bold below .05."
+        f"{len(compared)} comparisons (Holm). Bold: below .05, and the interval excludes 0."
     )
+    if first.unit == "queries":
+        text += " Queries of one person are not independent: over queries p comes out too small."
+    people = max(one.people for one in compared)
+    smallest = smallest_p(people)
+    if smallest >= LEVEL:
+        text += f" {people} are too few people to tell: the smallest p over people is {_p(smallest)}."
+    elif len(compared) * smallest >= LEVEL and first.unit == "people":
+        text += f" The smallest p over {people} people is {_p(smallest)}: compare fewer systems, with a baseline."
+    return text
 
 
 def _notes(own: Sequence[Summary]) -> str:
@@ -207,7 +248,7 @@ def _notes(own: Sequence[Summary]) -> str:
 def _flat(one: Summary) -> dict[str, Any]:
     line: dict[str, Any] = {
         name: getattr(one, name)
-        for name in ("dataset", "system", "people", "queries", "cases", "failed", "facts", "context_tokens")
+        for name in ("dataset", "system", "people", "queries", "seeds", "cases", "failed", "facts", "context_tokens")
     }
     for name in ("recall", "exact", "precision"):
         line |= {f"{name}@{k}": round(value, 6) for k, value in getattr(one, name).items()}
@@ -251,4 +292,4 @@ def _range(ends: Interval, *, signed: bool = False) -> str:
 
 
 def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

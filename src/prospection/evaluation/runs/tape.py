@@ -32,6 +32,7 @@ from prospection.errors import (
     ReplyError,
 )
 from prospection.evaluation.runs.plan import PlanBudget
+from prospection.models.attempts import spending
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage
 
@@ -88,12 +89,43 @@ class Said:
     model: str
 
 
+class _Bill(BaseModel):
+    """What is known of the price of calls.
+
+    Attributes:
+        paid: US dollars of all that was answered; None where a price is not known.
+        unanswered: Attempts without an answer. Whether they cost anything nobody knows; `paid` counts them as 0.
+    """
+
+    paid: float | None = 0.0
+    unanswered: int = 0
+
+    def add(self, paid: float | None, unanswered: int) -> None:
+        self.paid = None if self.paid is None or paid is None else self.paid + paid
+        self.unanswered += unanswered
+
+    def hear(self, part: Usage) -> None:
+        """Add a part of a call's cost, as `models.attempts.spending` tells it."""
+        if part.failed_calls and part.cost is None:
+            self.add(0.0, part.failed_calls)
+        else:
+            self.add(part.cost, 0)
+
+
+def _bill(usage: Usage, *, failed: bool) -> _Bill:
+    """The bill of a call of which no parts are known."""
+    bill = _Bill()
+    bill.add(0.0 if failed and usage.cost is None else usage.cost, usage.failed_calls if usage.cost is None else 0)
+    return bill
+
+
 class _Line(BaseModel):
     work: str
     stage: str
     asked: str
     model: str
     usage: Usage
+    bill: _Bill | None = None  # lines of older tapes have none
     reply: Any = None
     error: _Failure | None = None
 
@@ -103,6 +135,7 @@ class Tape:
 
     Attributes:
         spent: Of all calls that were made and not played, in this process and before.
+        bill: What is known of their price.
         stopped: Why no further call may be made; None while they may.
     """
 
@@ -116,6 +149,7 @@ class Tape:
             InputError: The file cannot be read.
         """
         self.spent = Usage()
+        self.bill = _Bill()
         self.stopped: str | None = None
         self._path = path
         self._budget = budget or PlanBudget()
@@ -123,7 +157,7 @@ class Tape:
         self._lock = anyio.Lock()
         self._lines: defaultdict[_Key, deque[_Line]] = defaultdict(deque)
         for line in _read(path):
-            self.spent += line.usage
+            self._count(line)
             self._lines[line.work, line.stage, line.asked].append(line)
         for (work, _, _), lines in self._lines.items():
             good = [line for line in lines if line.error is None]
@@ -160,7 +194,15 @@ class Tape:
                 usage=Usage(),
             )
         known = {"work": work.name, "stage": stage, "asked": asked}
+        bill: _Bill | None = None
+
+        def hear(part: Usage) -> None:
+            nonlocal bill
+            bill = bill or _Bill()
+            bill.hear(part)
+
         with self._calling():
+            token = spending.set(hear)
             try:
                 said = await ask()
             except CredentialError:
@@ -170,30 +212,39 @@ class Tape:
                 work.usage += usage
                 raw = error.raw if isinstance(error, ReplyError) else ""
                 failure = _Failure(kind=type(error).__name__, message=str(error), raw=raw)
-                await self._record(_Line(**known, model=model, usage=usage, error=failure))
+                await self._record(_Line(**known, model=model, usage=usage, bill=bill, error=failure))
                 raise
+            finally:
+                spending.reset(token)
             work.usage += said.usage
-            await self._record(_Line(**known, model=said.model, usage=said.usage, reply=said.reply))
+            await self._record(_Line(**known, model=said.model, usage=said.usage, bill=bill, reply=said.reply))
         return said
 
-    async def _record(self, line: _Line) -> None:
+    def _count(self, line: _Line) -> None:
         self.spent += line.usage
+        bill = line.bill or _bill(line.usage, failed=line.error is not None)
+        self.bill.add(bill.paid, bill.unanswered)
+
+    async def _record(self, line: _Line) -> None:
+        self._count(line)
         async with self._lock:
             await anyio.to_thread.run_sync(_append, self._path, line.model_dump_json())
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
         """Hold a call against the ceilings while it is under way; one that would pass them stops the run."""
-        spent, ceilings = self.spent, self._budget
+        spent, paid, ceilings = self.spent, self.bill.paid, self._budget
         calls, tokens = spent.calls + self._under_way, spent.tokens_in + spent.tokens_out
         if ceilings.max_calls is not None and calls >= ceilings.max_calls:
             self.stopped = f"{calls} calls are made and max_calls is {ceilings.max_calls}"
         elif ceilings.max_tokens is not None and tokens >= ceilings.max_tokens:
             self.stopped = f"{tokens} tokens are used and max_tokens is {ceilings.max_tokens}"
-        elif ceilings.max_cost is not None and spent.cost is None:
+        elif ceilings.max_cost is not None and paid is None:
             self.stopped = f"the price of a call is not known, so max_cost {ceilings.max_cost:g} cannot be kept"
-        elif ceilings.max_cost is not None and spent.cost is not None and spent.cost >= ceilings.max_cost:
-            self.stopped = f"{spent.cost:.2f} dollars are spent and max_cost is {ceilings.max_cost:g}"
+        elif ceilings.max_cost is not None and paid is not None and paid >= ceilings.max_cost:
+            count = self.bill.unanswered
+            besides = f", {count} attempts that brought no answer not counted" if count else ""
+            self.stopped = f"{paid:.2f} dollars are spent{besides} and max_cost is {ceilings.max_cost:g}"
         if self.stopped is not None:
             raise BudgetExceededError(f"the run's ceiling: {self.stopped}; raise it and resume", usage=Usage())
         self._under_way += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prospection.errors import InputError
@@ -14,8 +14,14 @@ from prospection.evaluation.runs.tables import as_csv, as_json, as_markdown
 __all__ = ["write_report"]
 
 
-def write_report(folder: Path, summaries: Sequence[Summary], comparisons: Sequence[Comparison]) -> list[Path]:
-    """Write the tables; the folder is made when it is missing.
+def write_report(
+    folder: Path,
+    summaries: Sequence[Summary],
+    comparisons: Sequence[Comparison],
+    notes: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> list[Path]:
+    """Write the tables; the folder is made when it is missing. Arguments are those of `as_markdown`.
 
     Returns:
         The files.
@@ -24,9 +30,9 @@ def write_report(folder: Path, summaries: Sequence[Summary], comparisons: Sequen
         InputError: They cannot be written.
     """
     texts = {
-        "report.md": as_markdown(summaries, comparisons),
+        "report.md": as_markdown(summaries, comparisons, notes, about),
         "report.csv": as_csv(summaries),
-        "report.json": json.dumps(as_json(summaries, comparisons), ensure_ascii=False, indent=2) + "\n",
+        "report.json": json.dumps(as_json(summaries, comparisons, notes, about), ensure_ascii=False, indent=2) + "\n",
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)

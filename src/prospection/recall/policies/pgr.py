@@ -11,21 +11,24 @@
     summary <- LLM(summarise(q_A, R, S))
 
 The paper leaves R a set. Here it is ordered: by the best rank that any probe of any round gave a fact.
+
+An evaluation at equal numbers of facts may need more than R. `fill` lets deeper ranks of the same probes stand behind
+it; nothing that the algorithm does, or shows to the model, depends on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from prospection.config import PgrSettings, RecallSettings
 from prospection.errors import BudgetExceededError, ModelError
 from prospection.recall import stages
 from prospection.recall.policy import Ranking
-from prospection.recall.pool import interleave_hits
+from prospection.recall.pool import falling, interleave_hits
 from prospection.recall.run import Run
-from prospection.types import Hit, ScoredFact, Step
+from prospection.types import Hit, Probe, ScoredFact, Step
 
 __all__ = ["Pgr"]
 
@@ -36,6 +39,8 @@ class Pgr:
 
     Attributes:
         augment: Ask for q_A; without it q_A = q. The published algorithm always asks.
+        fill: Return at least so many facts where memory has them: behind R what its probes rank deeper than K or find
+            below tau. None: R alone, which is the published algorithm.
     """
 
     shape: Literal["tree", "chain"] = "tree"
@@ -51,6 +56,7 @@ class Pgr:
     max_iterations: int = 10
     delta: int = 5
     summary: bool = True
+    fill: int | None = None
     name: ClassVar[str] = "pgr"
 
     @classmethod
@@ -75,6 +81,10 @@ class Pgr:
         found so far. A ceiling reached before that leaves what the query alone finds.
         """
         search = _Search(run, k=self.k, tau=run.calibration.tau if self.tau is None else self.tau)
+        found = await self._published(query, run, search)
+        return found if self.fill is None else replace(found, facts=await search.filled(self.fill))
+
+    async def _published(self, query: str, run: Run, search: _Search) -> Ranking:
         shape = stages.Shape(self.shape, self)
         try:
             augmented = await self._augment(query, run) if self.augment else query
@@ -115,6 +125,7 @@ class _Search:
 
     def __init__(self, run: Run, *, k: int, tau: float) -> None:
         self._run, self._k, self._tau = run, k, tau
+        self._probes: list[Probe] = []
         self._lists: list[list[Hit]] = []
 
     @property
@@ -128,5 +139,16 @@ class _Search:
         probes += [run.probe(step.text, "step", step=step.sid) for step in steps]
         before = {hit.fact.fid for hits in self._lists for hit in hits}
         found = await run.retrieve(probes, k=self._k, min_similarity=self._tau)
+        self._probes += probes
         self._lists += found
         return len({hit.fact.fid for hits in found for hit in hits} - before)
+
+    async def filled(self, size: int) -> tuple[ScoredFact, ...]:
+        """Return R and behind it, up to `size` facts in all, what the same probes rank deeper, by best rank again."""
+        known = self.facts
+        if len(known) >= size:
+            return known
+        fids = {item.fid for item in known}
+        deeper = interleave_hits(await self._run.retrieve(self._probes, k=size))
+        tail = [item for item in deeper if item.fid not in fids]
+        return falling([*known, *tail[: size - len(known)]])

@@ -1,9 +1,10 @@
 """Facts to a graph: entities and relationships with descriptions, and the facts that each came from.
 
 Facts are shown in chunks of up to 1,200 tokens and asked about twice, the second time for what was missed (one
-gleaning). What has the same name is one entity; what was described several times gets one description by a further
-call. In the package each document has chunks of its own; here the chunk is one call and the fact is the text unit,
-which costs a fortieth and says of each entity exactly which facts speak of it.
+gleaning). A chunk begins with the last facts of the one before, up to 100 tokens. What has the same name is one entity;
+what was described several times gets one description by a further call. In the package each document has chunks of its
+own; here the chunk is one call and the fact is the text unit, which costs a fortieth and says of each entity exactly
+which facts speak of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from prospection.types import Fact, count_tokens
 __all__ = ["Entity", "KnowledgeGraph", "Relationship", "extract_graph"]
 
 CHUNK_TOKENS = 1200
+OVERLAP_TOKENS = 100
 ENTITY_TYPES = ("organization", "person", "geo", "event")
 
 
@@ -92,7 +94,7 @@ async def extract_graph(memory: SharedMemory, questions: Questions) -> Knowledge
         ModelError: A call failed.
     """
     chunks = _chunks(memory.facts)
-    texts = ["\n".join(f"{n}. {fact.info}" for n, fact in enumerate(chunk, start=1)) for chunk in chunks]
+    texts = ["\n".join(f"{n}. {fact.info}" for n, fact in enumerate(chunk.facts, start=1)) for chunk in chunks]
     types = ", ".join(ENTITY_TYPES)
     asked = [(f"chunk {n}", {"types": types, "facts": text}) for n, text in enumerate(texts, start=1)]
     first = await questions.ask_all("rival_graphrag_extract", _Extracted, asked)
@@ -107,6 +109,18 @@ async def extract_graph(memory: SharedMemory, questions: Questions) -> Knowledge
     return await _described(gathered, questions)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chunk:
+    """Facts that are shown together; the first `repeated` of them stood at the end of the chunk before."""
+
+    facts: tuple[Fact, ...]
+    repeated: int
+
+    def fids(self, numbers: Iterable[int]) -> list[str]:
+        """Return the ids of facts by number; numbers that do not exist do not count."""
+        return [self.facts[number - 1].fid for number in numbers if 1 <= number <= len(self.facts)]
+
+
 @dataclass(slots=True)
 class _Described:
     """What is known of an entity or a relationship while it is gathered; dicts keep order and leave out repeats."""
@@ -116,10 +130,10 @@ class _Described:
     descriptions: dict[str, None] = field(default_factory=dict)
     fids: dict[str, None] = field(default_factory=dict)
 
-    def add(self, description: str, chunk: Sequence[Fact], numbers: Iterable[int]) -> None:
+    def add(self, description: str, fids: Iterable[str]) -> None:
         if description.strip():
             self.descriptions[description.strip()] = None
-        self.fids.update((chunk[number - 1].fid, None) for number in numbers if 1 <= number <= len(chunk))
+        self.fids.update(dict.fromkeys(fids))
 
 
 class _Gathered:
@@ -129,19 +143,23 @@ class _Gathered:
         self.entities: dict[str, _Described] = {}
         self.relationships: dict[tuple[str, str], _Described] = {}
 
-    def take(self, chunk: Sequence[Fact], reply: _Extracted) -> None:
+    def take(self, chunk: _Chunk, reply: _Extracted) -> None:
+        repeated = {fact.fid for fact in chunk.facts[: chunk.repeated]}
         for entity in reply.entities:
             held = self.entities.setdefault(entity.name.upper(), _Described(type=entity.type))
-            held.add(entity.description, chunk, entity.facts)
+            held.add(entity.description, chunk.fids(entity.facts))
         for relationship in reply.relationships:
             ends = sorted((relationship.source.upper(), relationship.target.upper()))
             if ends[0] == ends[1]:
                 continue
+            fids = chunk.fids(relationship.facts)
             for name in ends:  # a relationship may name an entity that was not listed
-                self.entities.setdefault(name, _Described()).add("", chunk, relationship.facts)
+                self.entities.setdefault(name, _Described()).add("", fids)
             between = self.relationships.setdefault((ends[0], ends[1]), _Described())
-            between.weight += relationship.strength
-            between.add(relationship.description, chunk, relationship.facts)
+            # What the chunk before was shown and said already is no second statement.
+            if not fids or not set(fids) <= repeated & between.fids.keys():
+                between.weight += relationship.strength
+            between.add(relationship.description, fids)
 
 
 async def _described(gathered: _Gathered, questions: Questions) -> KnowledgeGraph:
@@ -180,14 +198,27 @@ def _found(extracted: _Extracted) -> str:
     return "\n".join([*entities, *(f"- {r.source} - {r.target}: {r.description}" for r in extracted.relationships)])
 
 
-def _chunks(facts: Sequence[Fact]) -> list[list[Fact]]:
+def _chunks(facts: Sequence[Fact]) -> list[_Chunk]:
     chunks: list[list[Fact]] = []
-    room = 0
+    repeated: list[int] = []
     for fact in facts:
-        tokens = count_tokens(fact.info) + 1
-        if tokens > room or not chunks:
-            chunks.append([])
-            room = CHUNK_TOKENS
+        if not chunks or _tokens([*chunks[-1], fact]) > CHUNK_TOKENS:
+            tail = _tail(chunks[-1]) if chunks else []
+            if _tokens([*tail, fact]) > CHUNK_TOKENS:
+                tail = []
+            chunks.append(tail)
+            repeated.append(len(tail))
         chunks[-1].append(fact)
-        room -= tokens
-    return chunks
+    return [_Chunk(facts=tuple(chunk), repeated=count) for chunk, count in zip(chunks, repeated, strict=True)]
+
+
+def _tail(chunk: Sequence[Fact]) -> list[Fact]:
+    """Return the last facts of a chunk that fit into the overlap; a chunk's only fact is not one of them."""
+    size = 0
+    while size + 1 < len(chunk) and _tokens(chunk[-size - 1 :]) <= OVERLAP_TOKENS:
+        size += 1
+    return list(chunk[len(chunk) - size :])
+
+
+def _tokens(facts: Sequence[Fact]) -> int:
+    return sum(count_tokens(fact.info) + 1 for fact in facts)

@@ -18,7 +18,7 @@ from prospection.evaluation.rivals.shared import SharedMemory
 from prospection.protocols import Embedder
 from prospection.types import Vectors, count_tokens
 
-__all__ = ["GraphIndex", "Report", "build_graph", "table"]
+__all__ = ["GraphIndex", "Report", "Table", "build_graph", "table"]
 
 REPORT_INPUT_TOKENS = 8000
 
@@ -86,16 +86,32 @@ async def build_graph(memory: SharedMemory, questions: Questions, *, embedder: E
     )
 
 
-def table(head: str, rows: Sequence[str], *, tokens: int) -> tuple[str, int]:
-    """Return a table of as many rows as fit, from the first, and how many those are; "" where none does."""
-    room = tokens - count_tokens(head + "\n")
-    lines: list[str] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A head and rows as text; "" without any row.
+
+    Attributes:
+        rows: How many there are.
+        tokens: What it takes, head and all.
+    """
+
+    text: str
+    rows: int
+    tokens: int
+
+
+def table(head: str, rows: Sequence[str], *, tokens: int) -> Table:
+    """Return a table of as many rows as fit, from the first."""
+    lines, taken = [head], count_tokens(head + "\n")
     for row in rows:
-        room -= count_tokens(row + "\n")
-        if room < 0:
+        size = count_tokens(row + "\n")
+        if taken + size > tokens:
             break
         lines.append(row)
-    return ("\n".join([head, *lines]) if lines else "", len(lines))
+        taken += size
+    if len(lines) == 1:
+        return Table(text="", rows=0, tokens=0)
+    return Table(text="\n".join(lines), rows=len(lines) - 1, tokens=taken)
 
 
 def _material(graph: KnowledgeGraph, community: Community) -> str:
@@ -110,10 +126,10 @@ def _material(graph: KnowledgeGraph, community: Community) -> str:
     return "\n\n".join(
         text
         for text in (
-            table("entity|description", [f"{e.name}|{e.description}" for e in entities], tokens=half)[0],
+            table("entity|description", [f"{e.name}|{e.description}" for e in entities], tokens=half).text,
             table(
                 "source|target|description", [f"{r.source}|{r.target}|{r.description}" for r in between], tokens=half
-            )[0],
+            ).text,
         )
         if text
     )

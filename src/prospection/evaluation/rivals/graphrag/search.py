@@ -14,7 +14,7 @@ import numpy as np
 
 from prospection.evaluation.rivals.graphrag.extraction import Entity, Relationship
 from prospection.evaluation.rivals.graphrag.index import GraphIndex, table
-from prospection.types import Vectors, count_tokens
+from prospection.types import Vectors
 
 __all__ = ["LocalContext", "local_context", "nearest_entities"]
 
@@ -48,29 +48,28 @@ def local_context(index: GraphIndex, selected: Sequence[Entity], *, tokens: int 
         tokens: Size of the whole context.
     """
     units = _units(index, selected)
-    sources, kept = table("source", [index.texts[fid] for fid in units], tokens=int(tokens * UNITS))
+    sources = table("source", [index.texts[fid] for fid in units], tokens=int(tokens * UNITS))
     parts = [
         _reports(index, selected, int(tokens * REPORTS)),
         *_graph(index, selected, int(tokens * GRAPH)),
-        sources,
+        sources.text,
     ]
-    return LocalContext(text="\n\n".join(part for part in parts if part), fids=tuple(units[:kept]))
+    return LocalContext(text="\n\n".join(part for part in parts if part), fids=tuple(units[: sources.rows]))
 
 
 def _reports(index: GraphIndex, selected: Sequence[Entity], tokens: int) -> str:
     """Reports on the entities' communities: those with most of them first, then by rating."""
     matches = Counter(index.community[entity.name] for entity in selected if entity.name in index.community)
     order = sorted(matches, key=lambda one: (-matches[one], -index.reports[one].rating, one))
-    return table("reports", [index.reports[one].text for one in order], tokens=tokens)[0]
+    return table("reports", [index.reports[one].text for one in order], tokens=tokens).text
 
 
 def _graph(index: GraphIndex, selected: Sequence[Entity], tokens: int) -> tuple[str, str]:
     degree = index.graph.degrees()
     rows = [f"{e.name}|{e.description}|{degree[e.name]}" for e in selected]
-    entities, kept = table("entity|description|number of relationships", rows, tokens=tokens)
-    left = tokens - sum(count_tokens(row + "\n") for row in rows[:kept])
+    entities = table("entity|description|number of relationships", rows, tokens=tokens)
     related = [f"{r.source}|{r.target}|{r.description}" for r in _relationships(index, selected)]
-    return entities, table("source|target|description", related, tokens=max(left, 0))[0]
+    return entities.text, table("source|target|description", related, tokens=tokens - entities.tokens).text
 
 
 def _relationships(index: GraphIndex, selected: Sequence[Entity]) -> list[Relationship]:

@@ -1,7 +1,8 @@
 """Mem0g as a system: memories by similarity, and relations twice - around the query's entities, and as triples.
 
 One call, the extraction of the query's entities. The three lists are interleaved: first places, then second places,
-and so on; the original hands them over side by side and gives no common order.
+and so on; the original hands them over side by side and gives no common order. What is scored is what is shown: up to
+`limit` memories and up to `limit` relations.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Mem0g:
         """Build nothing yet.
 
         Args:
-            limit: Memories and relations that each of the lists may hold (mem0ai 1.0.11 has 100).
+            limit: Memories that are shown, and relations (mem0ai 1.0.11 has 100).
             similarity: Cosine from which an entity of the query is one of the graph (mem0ai 1.0.11 has 0.7).
         """
         self._embedder, self._model, self._limit, self._similarity = embedder, model, limit, similarity
@@ -57,16 +58,19 @@ class Mem0g:
         around = self._around(index, rows, query.text)
         valid = [place for place, relation in enumerate(index.graph.relations) if relation.valid]
         triples = [valid[place] for place in self._ranked(index.triples[valid] @ probe)]
+        relations = [place for place, _ in interleave([around, triples])][: self._limit]
         lists = [
             _fids(index.memories[place].fids for place in memories),
-            _fids(index.graph.relations[place].fids for place in around),
-            _fids(index.graph.relations[place].fids for place in triples),
+            *(
+                _fids(index.graph.relations[place].fids for place in ranking if place in relations)
+                for ranking in (around, triples)
+            ),
         ]
         return Retrieved(
             fids=tuple(fid for fid, _ in interleave(lists)),
             llm_calls=questions.usage.calls,
             usage=questions.usage,
-            context=_context(index, memories, list(dict.fromkeys((*around, *triples)))[: self._limit]),
+            context=_context(index, memories, relations),
         )
 
     async def _build(self, memory: SharedMemory, questions: Questions) -> Mem0gIndex:
