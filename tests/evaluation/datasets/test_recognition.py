@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from prospection.errors import InputError
+from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets import load_dataset
 from prospection.evaluation.datasets.shapes import columns_of, keys_of
 
@@ -31,10 +32,20 @@ def padded(data: Any) -> Any:
     return [{"a_comment": PADDING} | item for item in data]
 
 
+def needed(dataset: Dataset) -> list[tuple[str, list[list[str]]]]:
+    """Every query and the texts that count for each of its references; facts may be numbered otherwise."""
+    texts = {user.id: {fact.id: fact.text for fact in user.facts} for user in dataset.users}
+    return [
+        (query.text, [sorted(texts[query.user][fact] for fact in reference) for reference in query.references])
+        for query in dataset.queries
+    ]
+
+
 @pytest.mark.parametrize(
     ("sample", "order"),
     [
         ("locomo-plus/locomo10.json", sorted),
+        ("locomo-plus/locomo10.json", reversed),
         ("longmemeval/oracle.json", sorted),
         ("longmemeval/oracle.json", reversed),
         ("implexconv/opposed.json", reversed),
@@ -51,7 +62,7 @@ def test_keys_may_stand_in_any_order(tmp_path: Path, sample: str, order: Any) ->
 
     plain = written(tmp_path / "plain" / "any.json", json.dumps(data))
     other = written(tmp_path / "other" / "any.json", json.dumps(ordered(data), indent=1))
-    assert load_dataset(other).queries == load_dataset(plain).queries
+    assert needed(load_dataset(other)) == needed(load_dataset(plain))
 
 
 @pytest.mark.parametrize("sample", ["locomo-plus/locomo10.json", "longmemeval/oracle.json", "implexconv/opposed.json"])
