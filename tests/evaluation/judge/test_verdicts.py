@@ -183,6 +183,8 @@ def test_what_one_file_alone_answers_is_left_out_and_named(tmp_path: Path) -> No
     found = pair_answers(a, write_answers(tmp_path / "b.jsonl", q4="v", q3="w", q5="u"))
     assert [(one.query, one.a, one.b) for one in found.pairs] == [("query q3", "z", "w")]
     assert (found.only_a, found.only_b) == (("quest:q1", "quest:q2"), ("quest:q4", "quest:q5"))
+    a.write_text(a.read_text().replace('"id"', '"user": "ada", "id"'))
+    assert [one.user for one in pair_answers(a, tmp_path / "b.jsonl").pairs] == ["ada"]
 
 
 def test_answers_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
@@ -208,6 +210,21 @@ def test_a_sample_takes_its_share_of_every_set() -> None:
     assert sample_pairs(pairs, 0.05) == found
     assert sample_pairs(pairs, 0.05, seed=1) != found
     assert sample_pairs(pairs, 1.0) == pairs
+    assert len(sample_pairs(pairs[:40], 0.04)) == 2  # 1.6, rounded
+
+
+def test_a_mark_tells_all_apart_that_is_compared() -> None:
+    one = compared("1")
+    others = [
+        replace(one, names=("x", "z")),
+        replace(one, names=("z", "y")),
+        replace(one, query="another"),
+        replace(one, a="another"),
+        replace(one, b="another"),
+        *(compared(str(n)) for n in range(2, 100)),
+    ]
+    assert len({pair.mark for pair in [one, *others]}) == 104
+    assert replace(one, id="p", dataset="d", user="u").mark == one.mark
 
 
 def test_a_sample_takes_the_same_requests_of_every_comparison(tmp_path: Path) -> None:
