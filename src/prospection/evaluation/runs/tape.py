@@ -31,6 +31,7 @@ from prospection.errors import (
     NotRecordedError,
     ReplyError,
 )
+from prospection.evaluation.lines import append_line
 from prospection.evaluation.runs.plan import PlanBudget
 from prospection.models.attempts import spending
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
@@ -228,7 +229,7 @@ class Tape:
     async def _record(self, line: _Line) -> None:
         self._count(line)
         async with self._lock:
-            await anyio.to_thread.run_sync(_append, self._path, line.model_dump_json())
+            await anyio.to_thread.run_sync(append_line, self._path, line.model_dump_json())
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
@@ -313,11 +314,3 @@ def _read(path: Path) -> Iterator[_Line]:
         except ValidationError as error:
             if number < len(lines):
                 raise InputError(f"line {number} of recording {str(path)!r} is no call; start a new run") from error
-
-
-def _append(path: Path, line: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    except OSError as error:
-        raise InputError(f"recording {str(path)!r} cannot be written: {error}; free space and resume") from error
