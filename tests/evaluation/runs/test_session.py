@@ -12,6 +12,7 @@ import pytest
 
 from assistant import OUTLOOK, assistant
 from loopback import Behaviour, Chat, Loopback, Status
+from measured import run_of
 from openai_protocol import Json, smallest
 from prospection.config import Settings
 from prospection.errors import CredentialError, InputError, UnknownNameError
@@ -193,6 +194,23 @@ async def test_a_folder_holds_one_run(tmp_path: Path, server: Loopback) -> None:
     other = begun(tmp_path, server.url, plan=PLAN.replace('shape = "chain"', 'shape = "tree"'))
     with pytest.raises(InputError, match="made with another plan"):
         await session.measure(other, tmp_path / "run", "unfinished")
+
+
+@pytest.mark.anyio
+async def test_two_processes_do_not_measure_one_run(tmp_path: Path, server: Loopback) -> None:
+    run = begun(tmp_path, server.url)
+    with RunFolder(tmp_path / "run").held(), pytest.raises(InputError, match="another process works in"):
+        await session.measure(run, tmp_path / "run", None)
+    assert server.chats == []
+    assert not RunFolder(tmp_path / "run").exists()
+
+
+def test_a_manifest_that_was_cut_is_said(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run", [])
+    path = tmp_path / "run" / "manifest.json"
+    path.write_text(path.read_text()[:20])
+    with pytest.raises(InputError, match=r"manifest\.json' is no manifest: .*; put it back, or start a new run"):
+        folder.manifest()
 
 
 @pytest.mark.anyio

@@ -146,3 +146,32 @@ async def test_a_call_of_another_case_is_not_played(tmp_path: Path) -> None:
         with working(case):
             await tape.once("answer", "the same", "tiny", make)
     assert len(made) == 2
+
+
+async def say(tape: Tape, model: Priced | None, name: str, *, once: bool) -> str:
+    """Ask within a piece of work; return the reply, or the name of the error."""
+    with working(name, once=once):
+        try:
+            return (await TapedChat(tape, "priced", model).complete(asked("tea"))).value
+        except EndpointError as error:
+            return type(error).__name__
+
+
+async def test_work_that_is_done_once_is_made_of_what_came_through(tmp_path: Path) -> None:
+    path, name = tmp_path / "tape.jsonl", "quest/tree/index/ada"
+    model = Priced(*[timeout()] * 3)
+    assert await say(Tape(path), model, name, once=True) == "EndpointError"
+    # A replay fails where the run failed, until failures are asked again.
+    assert await say(Tape(path), None, name, once=True) == "EndpointError"
+    assert await say(Tape(path, retry_failed=True), model, name, once=True) == "said"
+    assert model.attempts == 4
+    assert await say(Tape(path), None, name, once=True) == "said"
+
+
+async def test_a_case_is_played_as_it_was_whatever_it_is_called(tmp_path: Path) -> None:
+    # The query's own id looks like the name of an index.
+    path, name = tmp_path / "tape.jsonl", "quest/tree/0/trips/index/1"
+    model = Priced(*[timeout()] * 3)
+    assert await say(Tape(path), model, name, once=False) == "EndpointError"
+    assert await say(Tape(path, retry_failed=True), model, name, once=False) == "EndpointError"
+    assert model.attempts == 3

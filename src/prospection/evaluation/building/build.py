@@ -77,8 +77,7 @@ async def build_quest(
         if file.is_file():
             users.append(await anyio.to_thread.run_sync(read_json, file, QuestUser))
             continue
-        # By a name with "/index/" the tape knows work that is made once, and asks what failed in it again.
-        with working(f"quest/index/{profile.user_id}"):
+        with working(f"quest/index/{profile.user_id}", once=True):
             taped = TapedChat(tape, model.name, model)
             questions = Questions(taped, about=profile.user_id)
             writer = Writer(profile=profile, recipe=recipe, model=taped, questions=questions, embedder=embedder)

@@ -23,6 +23,7 @@ from pydantic import Field
 
 from prospection.errors import InputError
 from prospection.evaluation.files import Instant, Record
+from prospection.evaluation.lines import mend, write_whole
 from prospection.prompts import load_prompt
 
 __all__ = ["Folder", "QuestFact", "QuestQuery", "QuestSession", "QuestUser"]
@@ -93,7 +94,7 @@ class Folder:
                 "go on with the same, or name another folder"
             )
         self.write("building.json", _pretty(made_with))
-        _mend(self.recording)
+        mend(self.recording)
 
     def made_with(self) -> dict[str, Any] | None:
         """Return what the folder was begun with; None where nothing was begun.
@@ -132,22 +133,7 @@ class Folder:
         Raises:
             InputError: It cannot be written.
         """
-        path = self.path / name
-        half = path.with_name(path.name + ".part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            half.write_text(text, encoding="utf-8")
-            half.replace(path)
-        except OSError as error:
-            raise InputError(f"{str(path)!r} cannot be written: {error}; name another folder") from error
-        return path
-
-
-def _mend(path: Path) -> None:
-    """Take off a last line that a kill cut short, so that the next one does not grow onto it."""
-    if path.is_file() and (data := path.read_bytes()) and not data.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
+        return write_whole(self.path / name, text)
 
 
 def _pretty(data: object) -> str:

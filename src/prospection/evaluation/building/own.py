@@ -86,7 +86,7 @@ async def draft_from_facts(
     made_with = {"user": user, "model": model.name, "encoder": embedder.id, "queries": queries, "gamma": gamma}
     await anyio.to_thread.run_sync(folder.begin, made_with, ["quest_own"])
     tape = Tape(folder.recording, budget=budget, retry_failed=True)
-    with working(f"quest/index/{user}"):
+    with working(f"quest/index/{user}", once=True):
         asking = _Asking(
             questions=Questions(TapedChat(tape, model.name, model), about=user), embedder=embedder, gamma=gamma, at=at
         )

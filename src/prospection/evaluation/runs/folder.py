@@ -8,6 +8,7 @@ RUN/indexes.jsonl      one line for each index that a system built
 RUN/recording.jsonl    every call to a model, for replay
 RUN/embeddings.db      vectors of an encoder that is not local, for replay
 RUN/packages/          indexes and logs of rivals' own packages, one folder a system
+RUN/lock               held by the process that is measuring
 ```
 
 Nothing here measures.
@@ -16,6 +17,7 @@ Nothing here measures.
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +25,7 @@ import anyio
 import anyio.to_thread
 
 from prospection.errors import InputError
+from prospection.evaluation.lines import append_line, held, mend, write_whole
 from prospection.evaluation.runs.rows import CaseKey, IndexRow, Row
 from prospection.serial import from_json, to_json
 
@@ -56,14 +59,18 @@ class RunFolder:
         Raises:
             InputError: The folder cannot be written.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / "plan.toml").write_text(plan, encoding="utf-8")
-            (self.path / "manifest.json").write_text(_pretty(manifest), encoding="utf-8")
-            for name in ("rows.jsonl", "indexes.jsonl", "recording.jsonl"):
-                _mend(self.path / name)
-        except OSError as error:
-            raise InputError(f"run {str(self.path)!r} cannot be written: {error}; name another folder") from error
+        write_whole(self.path / "plan.toml", plan)
+        write_whole(self.path / "manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+        for name in ("rows.jsonl", "indexes.jsonl", "recording.jsonl"):
+            mend(self.path / name)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Hold the run while it is measured: two processes would pay for every call twice.
+
+        Raises:
+            InputError: Another process holds it, or it cannot be written.
+        """
+        return held(self.path)
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest.
@@ -71,7 +78,11 @@ class RunFolder:
         Raises:
             InputError: There is no run here, or it cannot be read.
         """
-        data: dict[str, Any] = json.loads(self._text("manifest.json"))
+        try:
+            data: dict[str, Any] = json.loads(self._text("manifest.json"))
+        except ValueError as error:
+            path = str(self.path / "manifest.json")
+            raise InputError(f"{path!r} is no manifest: {error}; put it back, or start a new run") from error
         return data
 
     def plan(self) -> str:
@@ -107,7 +118,7 @@ class RunFolder:
         """
         name = "rows.jsonl" if isinstance(row, Row) else "indexes.jsonl"
         async with self._lock:
-            await anyio.to_thread.run_sync(_append, self.path / name, json.dumps(to_json(row), ensure_ascii=False))
+            await anyio.to_thread.run_sync(append_line, self.path / name, json.dumps(to_json(row), ensure_ascii=False))
 
     def _text(self, name: str) -> str:
         try:
@@ -127,22 +138,3 @@ class RunFolder:
             except ValueError as error:
                 raise InputError(f"{path}, line {number} is not a row: {error}; start a new run") from error
         return found
-
-
-def _append(path: Path, line: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error}; free space and resume") from error
-
-
-def _mend(path: Path) -> None:
-    """Take off a last line that has no end."""
-    if path.is_file() and (data := path.read_bytes()) and not data.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
-
-
-def _pretty(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -173,7 +173,7 @@ class _Run:
         if self._stopped():
             return
         started = perf_counter()
-        with working(f"{dataset}/{name}/index/{user}") as work:
+        with working(f"{dataset}/{name}/index/{user}", once=True) as work:
             try:
                 await system.prepare(user)
             except CredentialError:

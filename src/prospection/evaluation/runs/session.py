@@ -98,7 +98,8 @@ async def measure(
         Why the run stopped before its end, or None; and the rows of all cases so far.
 
     Raises:
-        InputError: A run was begun in the folder and is not to be resumed, or was made with something else.
+        InputError: A run was begun in the folder and is not to be resumed, was made with something else, or is being
+            measured by another process.
     """
     folder, models = RunFolder(path), begun.settings.models
     if folder.exists() and resumed is None:
@@ -106,19 +107,20 @@ async def measure(
     check_packages(begun.plan, begun.settings)
     encoder = await _open_encoder(models)
     manifest = _manifest(begun, encoder)
-    if folder.exists():
-        before = folder.manifest()
-        check_same(before, manifest, what=f"run {str(path)!r}")
-        commits = [*before.get("commits", [before["commit"]]), manifest["commit"]]
-        manifest = {**manifest, "commits": list(dict.fromkeys(commits))}
-    folder.begin(manifest, begun.text)
-    tape = Tape(folder.recording, budget=begun.plan.budget, retry_failed=resumed == "failed")
-    kept = None if models.encoder in LOCAL else folder.embeddings
-    async with AsyncExitStack() as stack:
-        packages = live_packages(tape, begun.settings, folder.packages, stack)
-        parts = _parts(begun, encoder, tape, _live_models(models, tape), packages, kept, storing, asking)
-        stopped = await run_plan(begun.plan, begun.datasets, folder, parts, retry_failed=resumed == "failed")
-    return stopped, list(folder.rows().values())
+    with folder.held():
+        if folder.exists():
+            before = folder.manifest()
+            check_same(before, manifest, what=f"run {str(path)!r}")
+            commits = [*before.get("commits", [before["commit"]]), manifest["commit"]]
+            manifest = {**manifest, "commits": list(dict.fromkeys(commits))}
+        folder.begin(manifest, begun.text)
+        tape = Tape(folder.recording, budget=begun.plan.budget, retry_failed=resumed == "failed")
+        kept = None if models.encoder in LOCAL else folder.embeddings
+        async with AsyncExitStack() as stack:
+            packages = live_packages(tape, begun.settings, folder.packages, stack)
+            parts = _parts(begun, encoder, tape, _live_models(models, tape), packages, kept, storing, asking)
+            stopped = await run_plan(begun.plan, begun.datasets, folder, parts, retry_failed=resumed == "failed")
+        return stopped, list(folder.rows().values())
 
 
 def answers(path: Path, places: Mapping[str, Path], settings: Settings, out: Path) -> list[Path]:

@@ -31,6 +31,7 @@ from prospection.errors import (
     NotRecordedError,
     ReplyError,
 )
+from prospection.evaluation.lines import append_line
 from prospection.evaluation.runs.plan import PlanBudget
 from prospection.models.attempts import spending
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
@@ -47,11 +48,14 @@ class Work:
 
     Attributes:
         name: Unique in the run; calls are found on tape by it.
+        once: It keeps its name when it is done again, as the building of an index does: what failed then is not what it
+            is made of.
         usage: Of its calls so far.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, once: bool = False) -> None:
         self.name = name
+        self.once = once
         self.usage = Usage()
 
 
@@ -59,9 +63,9 @@ _current: ContextVar[Work] = ContextVar("work")
 
 
 @contextmanager
-def working(name: str) -> Iterator[Work]:
-    """Put calls made in the block, also by tasks it starts, to this piece of work."""
-    work = Work(name)
+def working(name: str, *, once: bool = False) -> Iterator[Work]:
+    """Put calls made in the block, also by tasks it starts, to this piece of work; see `Work`."""
+    work = Work(name, once=once)
     token = _current.set(work)
     try:
         yield work
@@ -143,7 +147,7 @@ class Tape:
         """Read what is on the tape; a last line that was cut short when a run was killed is passed over.
 
         Args:
-            retry_failed: Ask what failed in building an index again. Cases that are asked again have other names.
+            retry_failed: Ask again what failed in work that is done once. Cases that are asked again have other names.
 
         Raises:
             InputError: The file cannot be read.
@@ -154,17 +158,12 @@ class Tape:
         self._path = path
         self._budget = budget or PlanBudget()
         self._under_way = 0
+        self._retry_failed = retry_failed
         self._lock = anyio.Lock()
         self._lines: defaultdict[_Key, deque[_Line]] = defaultdict(deque)
         for line in _read(path):
             self._count(line)
             self._lines[line.work, line.stage, line.asked].append(line)
-        for (work, _, _), lines in self._lines.items():
-            good = [line for line in lines if line.error is None]
-            # An index keeps its name when it is built again; what failed then is not what it was built from.
-            if "/index/" in work and (good or retry_failed):
-                lines.clear()
-                lines.extend(good)
 
     async def once(self, stage: str, asked: str, model: str, ask: Callable[[], Awaitable[Said]] | None) -> Said:
         """Play a call when it is on tape, else make it and record it; either way it counts for the current work.
@@ -181,6 +180,8 @@ class Tape:
         """
         work = _current.get()
         lines = self._lines.get((work.name, stage, asked))
+        if lines and work.once:
+            self._pass_over_failures(lines)
         if lines:
             line = lines.popleft()
             work.usage += line.usage
@@ -220,6 +221,13 @@ class Tape:
             await self._record(_Line(**known, model=said.model, usage=said.usage, bill=bill, reply=said.reply))
         return said
 
+    def _pass_over_failures(self, lines: deque[_Line]) -> None:
+        """Leave the replies alone where there is one, or where failures are to be asked again."""
+        good = [line for line in lines if line.error is None]
+        if good or self._retry_failed:
+            lines.clear()
+            lines.extend(good)
+
     def _count(self, line: _Line) -> None:
         self.spent += line.usage
         bill = line.bill or _bill(line.usage, failed=line.error is not None)
@@ -228,7 +236,7 @@ class Tape:
     async def _record(self, line: _Line) -> None:
         self._count(line)
         async with self._lock:
-            await anyio.to_thread.run_sync(_append, self._path, line.model_dump_json())
+            await anyio.to_thread.run_sync(append_line, self._path, line.model_dump_json())
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
@@ -313,11 +321,3 @@ def _read(path: Path) -> Iterator[_Line]:
         except ValidationError as error:
             if number < len(lines):
                 raise InputError(f"line {number} of recording {str(path)!r} is no call; start a new run") from error
-
-
-def _append(path: Path, line: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    except OSError as error:
-        raise InputError(f"recording {str(path)!r} cannot be written: {error}; free space and resume") from error
