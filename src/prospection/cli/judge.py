@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prospection.evaluation.judge.ballots import Label
     from prospection.evaluation.judge.pairs import Pair
     from prospection.evaluation.judge.verdicts import Judgement
+    from prospection.evaluation.judge.winrate import Judged
 
 __all__ = ["judge"]
 
@@ -80,13 +81,26 @@ def run(
 
 
 @judge.command()
-@click.argument("verdicts", type=_FILE, nargs=-1, required=True)
+@click.argument("verdicts", type=_FILE, nargs=-1)
+@click.option("--people", type=_FILE, metavar="LABELS", help="CSV file of what people said; needs --pairs.")
+@click.option("--pairs", type=_FILE, help="The pairs that people were shown.")
 @click.option("--format", "format_", type=click.Choice(["text", "markdown", "csv", "json"]), default="text")
-def report(verdicts: Sequence[Path], format_: str) -> None:
-    """Count the wins in files of verdicts, by systems, judge and data set."""
-    from prospection.evaluation.judge.verdicts import read_judgements
+def report(verdicts: Sequence[Path], people: Path | None, pairs: Path | None, format_: str) -> None:
+    """Count the wins in files of verdicts and in what people said, by systems, judge and data set.
 
-    _show(read_judgements(verdicts), format_)
+    Of several people who judged a pair the majority counts; a draw is a tie.
+    """
+    from prospection.evaluation.judge.ballots import read_labels
+    from prospection.evaluation.judge.pairs import read_pairs
+    from prospection.evaluation.judge.verdicts import read_judgements
+    from prospection.evaluation.judge.winrate import judged_by_people
+
+    if not verdicts and people is None:
+        raise click.UsageError("name files of verdicts, or --people LABELS and --pairs PAIRS")
+    if (people is None) != (pairs is None):
+        raise click.UsageError("--people and --pairs belong together; give both")
+    said = judged_by_people(read_labels(people), read_pairs(pairs)) if people and pairs else []
+    _show(read_judgements(verdicts), format_, said)
 
 
 @judge.command()
@@ -224,13 +238,13 @@ def _box(pairs: Path, db: Path | None) -> Any:  # noqa: ANN401 - a BallotBox, wh
     return BallotBox(read_pairs(pairs), db or pairs.with_suffix(".db"))
 
 
-def _show(judgements: Sequence[Judgement], format_: str) -> None:
+def _show(judgements: Sequence[Judgement], format_: str, people: Sequence[Judged] = ()) -> None:
     from prospection.evaluation.judge.tables import HEAD, as_csv, as_markdown, judge_json, judge_rows
 
     if format_ == "json":
-        print_json(judge_json(judgements))
+        print_json(judge_json(judgements, people))
         return
-    rows = judge_rows(judgements)
+    rows = judge_rows(judgements, people)
     if format_ in {"markdown", "csv"}:
         click.echo((as_markdown if format_ == "markdown" else as_csv)([HEAD, *rows]).rstrip("\n"))
         return

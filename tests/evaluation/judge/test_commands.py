@@ -115,6 +115,31 @@ def test_two_judges_are_told_apart() -> None:
         assert "of two judges" in prospection("agreement", "labels.csv", *files, code=1).stderr
 
 
+def test_people_have_a_win_rate_of_their_own() -> None:
+    ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
+    prospection("pairs", ours, theirs)
+    ids = [json.loads(line)["id"] for line in Path("pairs.jsonl").read_text().splitlines()]
+    # Two of three prefer a on the first pair, one each on the second, and one b on the third.
+    said = [("ada", 0, "a"), ("ben", 0, "a"), ("cyd", 0, "b"), ("ada", 1, "a"), ("ben", 1, "b"), ("ada", 2, "b")]
+    lines = ["annotator,pair,verdict", *(f"{name},{ids[place]},{verdict}" for name, place, verdict in said)]
+    Path("labels.csv").write_text("\n".join(lines) + "\n")
+    people = ("report", "--people", "labels.csv", "--pairs", "pairs.jsonl")
+    (row,) = json.loads(prospection(*people, "--format", "json").stdout)["rows"]
+    assert (row["system"], row["against"], row["model"]) == ("pgr", "mem0g", "people")
+    assert (row["pairs"], row["wins"], row["ties"], row["losses"], row["rate"]) == (3, 1, 1, 1, 0.5)
+    assert (row["agreed"], row["first"]) == (None, None)
+
+    with Loopback(prefer_good) as server:
+        prospection("run", ours, theirs, "--model", "tiny", "--base-url", server.url)
+    table = prospection(*people, "verdicts.jsonl", "--format", "csv").stdout
+    assert [line.split(",")[2] for line in table.splitlines()] == ["judge", "tiny", "people"]
+
+    assert "both" in prospection("report", "--people", "labels.csv", code=2).stderr
+    assert "--people LABELS" in prospection("report", code=2).stderr
+    Path("labels.csv").write_text("annotator,pair,verdict\nada,other,a\n")
+    assert "there is no pair 'other' that people judged" in prospection(*people, code=1).stderr
+
+
 def test_what_one_system_alone_answered_is_left_out_and_said() -> None:
     ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
     Path(theirs).write_text("".join(Path(theirs).read_text().splitlines(keepends=True)[:5]))

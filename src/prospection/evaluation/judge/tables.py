@@ -54,13 +54,16 @@ class Row(NamedTuple):
     data: str
 
 
-def win_rates(judgements: Iterable[Judgement]) -> dict[Row, WinRate]:
+def win_rates(judgements: Iterable[Judgement], people: Iterable[Judged] = ()) -> dict[Row, WinRate]:
     """Return win rates; with several data sets also over all of them.
 
     Pairs that were not judged in both orders do not count; a set without any pair has no row.
+
+    Args:
+        people: What people said, from `judged_by_people`; rows of their own.
     """
     matches: defaultdict[tuple[str, str, str, str], list[Judged]] = defaultdict(list)
-    for one in combine(list(judgements)):
+    for one in (*combine(list(judgements)), *people):
         matches[*one.names, one.model, one.prompt].append(one)
     rates = {}
     for match, judged in matches.items():
@@ -72,10 +75,10 @@ def win_rates(judgements: Iterable[Judgement]) -> dict[Row, WinRate]:
     return rates
 
 
-def judge_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
+def judge_json(judgements: Sequence[Judgement], people: Iterable[Judged] = ()) -> dict[str, Any]:
     """Return everything as JSON data; keys are only ever added."""
     return {
-        "rows": [{**row._asdict(), **to_json(rate)} for row, rate in win_rates(judgements).items()],
+        "rows": [{**row._asdict(), **to_json(rate)} for row, rate in win_rates(judgements, people).items()],
         "models": sorted({one.model for one in judgements}),
         "prompts": sorted({one.prompt for one in judgements}),
         "failed": sum(one.verdict is None for one in judgements),
@@ -83,9 +86,9 @@ def judge_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
     }
 
 
-def judge_rows(judgements: Iterable[Judgement]) -> list[tuple[str, ...]]:
+def judge_rows(judgements: Iterable[Judgement], people: Iterable[Judged] = ()) -> list[tuple[str, ...]]:
     """Return the rows under `HEAD`; shares in per cent. Prompts are named where a model judged with several."""
-    rates = win_rates(judgements)
+    rates = win_rates(judgements, people)
     prompts: defaultdict[str, set[str]] = defaultdict(set)
     for row in rates:
         prompts[row.model].add(row.prompt)

@@ -12,14 +12,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prospection.errors import InputError
-from prospection.evaluation.judge.pairs import Side
+from prospection.evaluation.judge.agreement import majority
+from prospection.evaluation.judge.pairs import Pair, Side
 from prospection.evaluation.judge.verdicts import Judgement
 from prospection.evaluation.significance import bootstrap_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Judged", "WinRate", "combine", "length_controlled", "verdicts_by_pair", "win_rate"]
+__all__ = [
+    "PEOPLE",
+    "Judged",
+    "WinRate",
+    "combine",
+    "judged_by_people",
+    "length_controlled",
+    "verdicts_by_pair",
+    "win_rate",
+]
+
+PEOPLE = "people"
+"""Stands for the judge where people judged."""
 
 PRIOR = (10.0, 2.5)
 """Standard deviations of intercept and length coefficient before any data, in the scale of weakly informative priors
@@ -35,9 +48,9 @@ class Judged:
 
     Attributes:
         names: What the systems behind a and b are called.
-        model: Who judged; `prompt` is the hash of what it was asked.
+        model: Who judged, `PEOPLE` for people; `prompt` is the hash of what a model was asked.
         verdict: Who won in both orders, else "tie".
-        agreed: Whether both orders came to the same verdict.
+        agreed: Whether both orders came to the same verdict; None for people, who see a pair once.
         preferred: In how many of the two orders the answer that stood first, and the one that stood second, won.
     """
 
@@ -49,7 +62,7 @@ class Judged:
     prompt: str
     lengths: tuple[int, int]
     verdict: Side
-    agreed: bool
+    agreed: bool | None
     preferred: tuple[int, int]
 
     @property
@@ -67,7 +80,7 @@ class WinRate:
         interval: 95 % interval of the rate, resampling people; None for fewer than two people.
         controlled: The length-controlled rate; None where one side is longer by nearly the same in every pair.
         controlled_interval: Likewise, and None for fewer than two people.
-        agreed: Share of pairs on which both orders agreed.
+        agreed: Share of pairs on which both orders agreed; None for people.
         first: Share of all preferences, ties aside, that went to the answer that stood first; None without any. Far
             from 1/2 the judge looks at the place.
     """
@@ -80,7 +93,7 @@ class WinRate:
     interval: tuple[float, float] | None
     controlled: float | None
     controlled_interval: tuple[float, float] | None
-    agreed: float
+    agreed: float | None
     first: float | None
 
 
@@ -119,6 +132,40 @@ def combine(judgements: Sequence[Judgement]) -> list[Judged]:
                     (one.verdict == "a") + (other.verdict == "b"),
                     (one.verdict == "b") + (other.verdict == "a"),
                 ),
+            )
+        )
+    return judged
+
+
+def judged_by_people(labels: Iterable[tuple[str, str, Side]], pairs: Iterable[Pair]) -> list[Judged]:
+    """Return the pairs that people judged, each with the verdict of most of them; a draw is a tie.
+
+    Args:
+        labels: (annotator, pair, verdict).
+
+    Raises:
+        InputError: A label is of a pair that is not there.
+    """
+    known = {pair.id: pair for pair in pairs}
+    judged = []
+    for name, verdict in majority(labels).items():
+        if name not in known:
+            raise InputError(
+                f"there is no pair {name!r} that people judged; name the file of pairs that they were shown"
+            )
+        pair = known[name]
+        judged.append(
+            Judged(
+                pair=pair.id,
+                dataset=pair.dataset,
+                user=pair.user,
+                names=pair.names,
+                model=PEOPLE,
+                prompt="",
+                lengths=(len(pair.a), len(pair.b)),
+                verdict=verdict,
+                agreed=None,
+                preferred=(0, 0),
             )
         )
     return judged
@@ -164,6 +211,7 @@ def win_rate(judged: Sequence[Judged], *, rounds: int = 1000, seed: int = 0) -> 
     for one in judged:
         people[one.user].append(one)
     first, second = (sum(one.preferred[place] for one in judged) for place in (0, 1))
+    agreed = [one.agreed for one in judged if one.agreed is not None]
     counts = {side: sum(one.verdict == side for one in judged) for side in ("a", "tie", "b")}
     controlled = length_controlled([one.score for one in judged], [_longer(one) for one in judged])
     return WinRate(
@@ -175,7 +223,7 @@ def win_rate(judged: Sequence[Judged], *, rounds: int = 1000, seed: int = 0) -> 
         interval=bootstrap_interval([[one.score for one in own] for own in people.values()], seed=seed),
         controlled=controlled,
         controlled_interval=None if controlled is None else _controlled_interval(list(people.values()), rounds, seed),
-        agreed=sum(one.agreed for one in judged) / len(judged),
+        agreed=sum(agreed) / len(agreed) if agreed else None,
         first=first / (first + second) if first + second else None,
     )
 
