@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prospection.cli.options import Place, as_json, model_options, placed, print_json, progress_bars, settings_of
-from prospection.cli.words import suggested
+from prospection.cli.options import (
+    Place,
+    as_json,
+    model_options,
+    placed,
+    print_json,
+    print_value,
+    progress_bars,
+    settings_of,
+)
+from prospection.cli.words import spent, suggested
+from prospection.types import Usage
 
 if TYPE_CHECKING:
     from prospection.evaluation.judge.agreement import Agreement
@@ -41,6 +51,7 @@ def judge() -> None:
 @click.argument("answers_b", type=_FILE)
 @click.option("--out", type=_FILE, default=Path("verdicts.jsonl"), show_default=True, help="File of the verdicts.")
 @click.option("--at-once", default=8, show_default=True, type=click.IntRange(1, 64), help="Calls kept open.")
+@click.option("--dry-run", is_flag=True, help="Estimate calls, tokens and money, and call no model.")
 @_names
 @as_json
 @model_options
@@ -51,6 +62,7 @@ def run(
     answers_b: Path,
     out: Path,
     at_once: int,
+    dry_run: bool,
     names: tuple[str, str] | None,
     json_: bool,
 ) -> None:
@@ -66,6 +78,9 @@ def run(
     from prospection.models.open import open_chat
 
     pairs = _paired(answers_a, answers_b, names)
+    if dry_run:
+        _say_estimate(pairs, settings_of(place).models.chat, json_)
+        return
     model = open_chat(settings_of(place).models)
     if model is None:
         raise click.UsageError("a judge is a language model; name one with --model, for example --model openai:gpt-4o")
@@ -76,6 +91,7 @@ def run(
 
         judgements = anyio.run(all_pairs)
     _show(judgements, "json" if json_ else "text")
+    click.echo(f"Took {spent(sum((one.usage for one in judgements), Usage()))}.", err=True)
     if failed := sum(one.verdict is None for one in judgements):
         raise click.ClickException(f"{failed} of {len(judgements)} calls failed; run the same again to repeat them")
 
@@ -229,6 +245,23 @@ def _paired(answers_a: Path, answers_b: Path, names: tuple[str, str] | None) -> 
                 err=True,
             )
     return found.pairs
+
+
+def _say_estimate(pairs: Sequence[Pair], model: str | None, json_: bool) -> None:
+    from dataclasses import replace
+
+    from prospection.evaluation.judge.verdicts import estimate_judging
+    from prospection.evaluation.runs.estimate import price_of
+
+    found = estimate_judging(pairs)
+    price = price_of(model) if model else None
+    found = replace(found, cost=None if price is None else price.of(found.tokens_in, found.tokens_out))
+    if json_:
+        print_value(found)
+    else:
+        click.echo(
+            f"{len(pairs)} pairs in both orders: about {spent(found)}, less what the file of verdicts holds already."
+        )
 
 
 def _box(pairs: Path, db: Path | None) -> Any:  # noqa: ANN401 - a BallotBox, which loads SQLite

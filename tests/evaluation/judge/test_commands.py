@@ -115,6 +115,20 @@ def test_two_judges_are_told_apart() -> None:
         assert "of two judges" in prospection("agreement", "labels.csv", *files, code=1).stderr
 
 
+def test_a_dry_run_estimates_and_a_run_says_what_it_took() -> None:
+    ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
+    found = json.loads(prospection("run", ours, theirs, "--model", "openai:gpt-4o", "--dry-run", "--json").stdout)
+    assert found["calls"] == 12
+    assert 12 * 200 < found["tokens_in"] < 12 * 500
+    assert found["cost"] > 0
+    said = prospection("run", ours, theirs, "--model", "tiny", "--dry-run").stdout
+    assert said.startswith("6 pairs in both orders: about 12 model calls, ")
+    assert "price unknown" in said
+    with Loopback(prefer_good) as server:
+        done = prospection("run", ours, theirs, "--model", "tiny", "--base-url", server.url)
+    assert "Took 12 model calls, " in done.stderr
+
+
 def test_people_have_a_win_rate_of_their_own() -> None:
     ours, theirs = answers("pgr", "good"), answers("mem0g", "bad")
     prospection("pairs", ours, theirs)

@@ -27,7 +27,7 @@ from prospection.protocols import ChatModel, ChatRequest, Progress
 from prospection.serial import from_text, to_text
 from prospection.types import Usage
 
-__all__ = ["Judgement", "judge_pairs", "read_judgements"]
+__all__ = ["Judgement", "estimate_judging", "judge_pairs", "read_judgements"]
 
 
 class _Reply(BaseModel):
@@ -70,6 +70,11 @@ class Judgement:
 
 _Key = tuple[str, str, str]
 
+_ORDERS: tuple[Literal["a", "b"], ...] = ("a", "b")
+
+WORDY = 60
+"""Tokens of a verdict with its reason, about."""
+
 
 def _key(one: Judgement) -> _Key:
     return one.pair, one.mark, one.first
@@ -100,9 +105,8 @@ async def judge_pairs(
                 f"{str(path)!r} holds judgements by {earlier.model!r} with prompt {earlier.prompt}; judge "
                 f"with {model.name!r} and prompt {prompt.hash} into another file"
             )
-    orders: tuple[Literal["a", "b"], ...] = ("a", "b")
     wanted: dict[_Key, tuple[Pair, Literal["a", "b"]]] = {
-        (pair.id, pair.mark, first): (pair, first) for pair in pairs for first in orders
+        (pair.id, pair.mark, first): (pair, first) for pair in pairs for first in _ORDERS
     }
     done = {_key(earlier): earlier for earlier in held if earlier.verdict is not None and _key(earlier) in wanted}
     limiter, lock = anyio.CapacityLimiter(at_once), anyio.Lock()
@@ -130,6 +134,16 @@ async def judge_pairs(
     if fatal:
         raise fatal[0]
     return [done[key] for key in wanted]
+
+
+def estimate_judging(pairs: Sequence[Pair]) -> Usage:
+    """Return what judging all pairs in both orders will take: calls, and tokens at four characters each.
+
+    Replies are a sentence and a word; `WORDY` tokens are reckoned for each. `cost` is None: it is the model's.
+    """
+    requests = [_request(pair, first) for pair in pairs for first in _ORDERS]
+    tokens_in = sum(request.tokens for request in requests)
+    return Usage(calls=len(requests), tokens_in=tokens_in, tokens_out=WORDY * len(requests), cost=None)
 
 
 def read_judgements(paths: Iterable[Path]) -> list[Judgement]:
@@ -190,10 +204,10 @@ def _held(path: Path) -> list[Judgement]:
     return read_judgements([path]) if path.exists() else []
 
 
-async def _judge(pair: Pair, first: Literal["a", "b"], model: ChatModel) -> Judgement:
+def _request(pair: Pair, first: Literal["a", "b"]) -> ChatRequest[_Reply]:
     prompt = load_prompt("judge")
     one, other = (pair.a, pair.b) if first == "a" else (pair.b, pair.a)
-    request = ChatRequest(
+    return ChatRequest(
         stage="judge",
         subject=f"{pair.id}: {' against '.join(pair.names)}: {first} first",
         system=prompt.system,
@@ -201,6 +215,10 @@ async def _judge(pair: Pair, first: Literal["a", "b"], model: ChatModel) -> Judg
         prompt=prompt.hash,
         reply=_Reply,
     )
+
+
+async def _judge(pair: Pair, first: Literal["a", "b"], model: ChatModel) -> Judgement:
+    request = _request(pair, first)
     sides: dict[str, Side] = {"first": first, "second": "b" if first == "a" else "a", "tie": "tie"}
     verdict: Side | None = None
     reason, failure = "", None
@@ -223,7 +241,7 @@ async def _judge(pair: Pair, first: Literal["a", "b"], model: ChatModel) -> Judg
         verdict=verdict,
         reason=reason,
         model=model.name,
-        prompt=prompt.hash,
+        prompt=request.prompt,
         usage=usage,
         error=failure,
         mark=pair.mark,
