@@ -40,12 +40,13 @@ def test_from_a_plan_to_a_gate(run: Run, data: str) -> None:
     assert run("eval", "report", "runs/small-one", "--format", "csv").stdout.startswith("dataset,system,")
     assert len(data_of(run("eval", "report", "runs/small-one", "--format", "json"))["summaries"]) == 2
     # Every memory holds fewer than five facts, so that direct finds all of it; lexical returns one.
-    better = run("eval", "compare", "runs/small-one", "lexical", "direct", "--fail-below", "0")
+    better = run("eval", "compare", "runs/small-one", "lexical", "direct", "--all", "--fail-below", "0")
     assert better.exit_code == 0
     assert "quest: recall of everything returned" in better.stdout
     worse = run("eval", "compare", "runs/small-one", "direct", "lexical", "--at", "5", "--fail-below", "-0.1")
     assert worse.exit_code == 1
-    assert "'lexical' is more than allowed (-0.1) from 'direct' on quest" in worse.stderr
+    assert "'lexical' less 'direct' is -1.000 on quest" in worse.stderr
+    assert "on quest, below the limit -0.1" in worse.stderr
     (found,) = data_of(run("eval", "compare", "runs/small-one", "direct", "lexical", "--json"))
     assert found["difference"] < 0
 
@@ -83,14 +84,12 @@ def test_a_gate_sees_an_outage_and_an_unfinished_run(run: Run) -> None:
         assert found.exit_code == (0 if (a, b) == ("whole", "whole") else 1)
         return found.output
 
-    assert "quest: recall of everything returned 1.000 by pgr (whole) and 1.000 by pgr (whole)" in gate(
-        "whole", "whole"
-    )
+    assert "quest: recall@20 1.000 by pgr (whole) and 1.000 by pgr (whole)" in gate("whole", "whole")
     assert "2 queries are missing from pgr (part) and left out; finish the runs" in gate("whole", "part")
     assert "2 queries are missing from pgr (part) and left out" in gate("part", "whole")
     # A failed case of the change counts against it; one of what it is held against would hide a loss.
     failed = gate("whole", "gone")
-    assert "quest (-0.250); 1 of its cases failed and count as found nothing" in failed
+    assert "-0.250 on quest, below the limit -0.1; 1 of its cases failed and count as found nothing" in failed
     assert "1 cases of pgr (gone) failed and count as found nothing." in failed
     assert "'pgr (whole)' cannot be judged on quest: 1 cases of pgr (gone) failed" in gate("gone", "whole")
     run_of(Path("runs/other"), whole, sha256="f" * 64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prospection.evaluation.runs.rows import Row
@@ -15,6 +15,7 @@ from prospection.evaluation.spreadsheets import bare, guarded
 from prospection.types import Usage
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("'=+-@\t\r\na"), max_size=5))
 def test_what_is_guarded_comes_back(cell: str) -> None:
     out = guarded(cell)

@@ -154,7 +154,10 @@ def report(
 @click.option("--against", metavar="RUN", help="Take B from this run.")
 @click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all that both were asked]")
 @click.option("--measure", type=click.Choice(["recall", "exact"]), default="recall", show_default=True)
-@click.option("--at", type=click.IntRange(min=1), help="Fact budget.  [default: everything returned]")
+@click.option("--at", type=click.IntRange(min=1), default=20, show_default=True, help="Fact budget.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Everything returned, as the paper does, however many facts that is."
+)
 @over_option
 @click.option("--fail-below", type=float, metavar="X", help="Exit with 1 when B - A is below X on a data set.")
 @as_json
@@ -165,14 +168,15 @@ def compare(
     against: str | None,
     dataset: str | None,
     measure: Any,  # noqa: ANN401 - a choice of click's
-    at: int | None,
+    at: int,
+    everything: bool,
     over: Any,  # noqa: ANN401 - a choice of click's
     fail_below: float | None,
     json_: bool,
 ) -> None:
     """Say whether system B differs from system A: the difference, its interval, a paired permutation test.
 
-    In a pipeline: `prospection eval compare yesterday foresight foresight --against today --at 20 --fail-below -0.02`.
+    In a pipeline: `prospection eval compare yesterday foresight foresight --against today --fail-below -0.02`.
     It exits with 1 as well where nothing can be judged: a query that one of both was not asked, or a failed case of A,
     which counts as found nothing and would hide a loss.
     """
@@ -188,7 +192,8 @@ def compare(
     if not common:
         raise click.ClickException(f"{a!r} and {b!r} have no data set in common: {list(of_a)} and {list(of_b)}")
     check_same_data(folders, common)
-    found = corrected([test(of_a[name], of_b[name], measure=measure, at=at, unit=over) for name in common])
+    budget = None if everything else at
+    found = corrected([test(of_a[name], of_b[name], measure=measure, at=budget, unit=over) for name in common])
     if against is not None:
         of_run = [in_run(system, run) for system, run in zip((a, b), run_names(folders), strict=True)]
         found = [replace(one, system_a=of_run[0], system_b=of_run[1]) for one in found]
@@ -348,10 +353,10 @@ def _gate(found: Sequence[Comparison], fail_below: float) -> None:
     lost = [one for one in found if one.difference < fail_below]
     if lost:
         a, b = lost[0].system_a, lost[0].system_b
-        names = ", ".join(f"{one.dataset} ({one.difference:+.3f})" for one in lost)
+        found_less = ", ".join(f"{one.difference:+.3f} on {one.dataset}" for one in lost)
         failed = sum(one.failed_b for one in lost)
         because = f"; {failed} of its cases failed and count as found nothing" if failed else ""
-        raise click.ClickException(f"{b!r} is more than allowed ({fail_below:+g}) from {a!r} on {names}{because}")
+        raise click.ClickException(f"{b!r} less {a!r} is {found_less}, below the limit {fail_below:+g}{because}")
 
 
 def _gaps(one: Comparison) -> str:

@@ -6,6 +6,9 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from prospection.errors import InputError
 from prospection.evaluation.datasets.common import load_common
 from prospection.evaluation.datasets.conversations import UNDATED
 
@@ -67,6 +70,34 @@ def test_ready_facts_take_the_place_of_turns(tmp_path: Path) -> None:
     by_turns, by_session = dataset.queries
     assert by_turns.references == (frozenset({"ada-f0", "ada-f1"}),)
     assert by_session.references == (frozenset({"ada-f2"}), frozenset({"ada-f0", "ada-f1"}))
+
+
+def test_repeated_references_count_once_and_empty_facts_are_no_memory(tmp_path: Path) -> None:
+    folder = with_facts(
+        tmp_path,
+        '{"user_id": "ada", "fact_id": "f0", "text": "Has a cat.", "session_id": "s1"}',
+        '{"user_id": "ada", "fact_id": "f1", "text": " ", "session_id": "s1"}',
+    )
+    (folder / "queries.jsonl").write_text(
+        '{"query_id": 1, "user_id": "ada", "query": "?", "references": [{"fact_id": "f0"}, {"fact_id": "f0"}]}\n'
+        '{"query_id": 2, "user_id": "ada", "query": " ", "references": [{"fact_id": "f0"}]}',
+        encoding="utf-8",
+    )
+    dataset = load_common(folder)
+    assert [query.references for query in dataset.queries] == [(frozenset({"f0"}),)]
+    assert dataset.notes[:3] == (
+        "1 of 2 facts are empty and are left out.",
+        "1 references repeat another one of their query and count once.",
+        "1 of 2 queries have no text and are left out.",
+    )
+
+
+def test_turn_ids_that_occur_twice_are_named_with_their_file(tmp_path: Path) -> None:
+    folder = with_facts(tmp_path)
+    users = folder / "users.jsonl"
+    users.write_text(users.read_text().replace("s2:0", "s1:0"))
+    with pytest.raises(InputError, match=r"users\.jsonl: turn of user 'ada' 's1:0' occurs twice"):
+        load_common(folder)
 
 
 def test_a_fact_id_wins_over_turns(tmp_path: Path) -> None:

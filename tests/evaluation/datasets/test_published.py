@@ -7,6 +7,7 @@ import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,7 @@ def test_locomo_plus_cues_are_sessions_as_long_ago_as_said() -> None:
     (cue, _) = [fact for fact in dataset.users[0].facts if fact.session == "cue_0"]
     assert cue.at == datetime(2023, 5, 25, 9, tzinfo=UTC)
     assert second.text == "New shoes?\nNot this month."
+    assert "1 of 2 time gaps name no length; their cues stand at the time of the remark." in dataset.notes
 
 
 def test_locomo_plus_needs_the_conversations(tmp_path: Path) -> None:
@@ -159,7 +161,16 @@ def test_locomo_plus_needs_the_conversations(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gap", "days"),
-    [("two weeks later", 14), ("about a month later", 30), ("3 years later", 1095), ("six days", 6), ("later", 0)],
+    [
+        ("two weeks later", 14),
+        ("about a month later", 30),
+        ("3 years later", 1095),
+        ("six days", 6),
+        ("later", 0),
+        ("a couple of weeks later", 14),
+        ("a few  months", 90),
+        ("several years", 1095),
+    ],
 )
 def test_gaps(gap: str, days: int) -> None:
     assert days_ago(gap) == days
@@ -176,6 +187,57 @@ def test_personalens_tasks_need_preferences_that_there_are() -> None:
     dataset = load_dataset(SAMPLES / "personalens")
     assert found(dataset) == [["Books - Genre: fantasy, thriller"], ["Hotels - Room: quiet"]]
     assert dataset.queries[0].category == "multi-domain"
+
+
+def personalens(folder: Path, **tasks: tuple[str, ...]) -> Path:
+    """People with these files of tasks."""
+    for user, files in tasks.items():
+        shutil.copytree(SAMPLES / "personalens" / "user7", folder / user)
+        (folder / user / "tasks_md.json").rename(folder / user / "kept")
+        for name in files:
+            shutil.copy(folder / user / "kept", folder / user / name)
+    return folder
+
+
+def test_personalens_asks_all_people_tasks_of_one_kind(tmp_path: Path) -> None:
+    both, single = ("tasks.json", "tasks_md.json"), ("tasks.json",)
+    mixed = load_dataset(personalens(tmp_path / "mixed", user1=both, user2=single, user3=both))
+    assert [query.user for query in mixed.queries] == ["user1", "user3"]
+    assert mixed.notes[0] == "1 of 3 people have no tasks_md.json and ask nothing."
+    alike = load_dataset(personalens(tmp_path / "alike", user1=single, user2=single))
+    assert [query.user for query in alike.queries] == ["user1", "user2"]
+    assert not any("ask nothing" in note for note in alike.notes)
+
+
+def changed(tmp_path: Path, sample: str, **values: Any) -> Path:
+    """A sample with some values of its first item changed, or of the first question in it."""
+    data = json.loads((SAMPLES / sample).read_text())
+    item = data[0]["qa"][0] if "evidence" in values else data[0]
+    item.update(values)
+    (tmp_path / Path(sample).name).write_text(json.dumps(data))
+    return tmp_path / Path(sample).name
+
+
+@pytest.mark.parametrize("evidence", [None, []])
+def test_locomo_questions_without_evidence_are_counted(tmp_path: Path, evidence: Any) -> None:
+    dataset = load_dataset(changed(tmp_path, "locomo-plus/locomo10.json", evidence=evidence))
+    assert [query.category for query in dataset.queries] == ["single-hop"]
+    assert "1 of 2 queries have no references and are left out." in dataset.notes
+
+
+@pytest.mark.parametrize("list_name", ["haystack_dates", "haystack_session_ids", "haystack_sessions"])
+def test_longmemeval_lists_have_to_go_together(tmp_path: Path, list_name: str) -> None:
+    whole = json.loads((SAMPLES / "longmemeval" / "oracle.json").read_text())[0][list_name]
+    file = changed(tmp_path, "longmemeval/oracle.json", **{list_name: whole[:-1]})
+    with pytest.raises(InputError, match=r"oracle\.json: 0: Value error, haystack_dates, .* differ in length; correct"):
+        load_dataset(file)
+
+
+def test_longmemeval_answers_have_to_go_with_their_questions(tmp_path: Path) -> None:
+    asked = {"question": None, "questions": ["How fast?", "And now?"], "answers": ["25 minutes"]}
+    file = changed(tmp_path, "longmemeval/oracle.json", **asked)
+    with pytest.raises(InputError, match=r"oracle\.json: 0: Value error, questions, answers and .* differ in length"):
+        load_dataset(file)
 
 
 def test_a_layout_can_be_named() -> None:

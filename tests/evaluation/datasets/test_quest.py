@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from prospection.errors import InputError
 from prospection.evaluation.datasets.quest import load_quest, user_files
 from prospection.types import Cue, FactType
 
@@ -56,6 +60,38 @@ def test_recorded_probes_stand_with_their_queries() -> None:
     assert recorded[1] is None
     assert recorded[2] is not None
     assert recorded[2].imagined_facts == ("User lives on the fourth floor",)
+
+
+def test_repeated_references_count_once_and_empty_facts_are_no_memory(tmp_path: Path) -> None:
+    user = json.loads((SAMPLE / "user2.json").read_text())
+    user["queries"][0]["references"] += ["f0001", "f0001"]
+    user["sessions"][1]["facts"][2]["info"] = " "
+    (tmp_path / "user2.json").write_text(json.dumps(user))
+    dataset = load_quest(tmp_path)
+    assert [len(query.references) for query in dataset.queries] == [3]
+    assert [fact.id for fact in dataset.users[0].facts] == ["f0001", "f0002", "f0003", "f0004"]
+    assert dataset.notes == (
+        "1 of 5 facts are empty and are left out.",
+        "2 references repeat another one of their query and count once.",
+        "1 of 2 queries refer to something that no fact in memory covers and are left out.",
+    )
+
+
+@pytest.mark.parametrize("part", ["fact", "query"])
+def test_ids_that_occur_twice_are_named_with_their_file(tmp_path: Path, part: str) -> None:
+    user = json.loads((SAMPLE / "user2.json").read_text())
+    several = user["queries"] if part == "query" else user["sessions"][0]["facts"]
+    several.append(several[0])
+    (tmp_path / "user2.json").write_text(json.dumps(user))
+    with pytest.raises(InputError, match=rf"user2\.json: {part} '(q1|f0001)' occurs twice"):
+        load_quest(tmp_path)
+
+
+def test_a_user_in_two_files(tmp_path: Path) -> None:
+    for name in ("user2.json", "user3.json"):
+        shutil.copy(SAMPLE / "user2.json", tmp_path / name)
+    with pytest.raises(InputError, match=r"user3\.json: user 'user2' stands in .*user2\.json as well; keep one"):
+        load_quest(tmp_path)
 
 
 def test_user_files_alone_will_do(tmp_path: Path) -> None:

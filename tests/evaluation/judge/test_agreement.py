@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -51,6 +51,7 @@ def test_the_interval_is_as_wide_as_resampling_says() -> None:
     assert (found.interval[1] - found.interval[0]) / (2 * 1.96) == pytest.approx(float(np.std(kappas)), rel=0.1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from(SIDES)), min_size=2, max_size=40))
 def test_kappa_is_that_of_an_independent_implementation(labels: list[tuple[str, str]]) -> None:
     ours = {str(n): one for n, (one, _) in enumerate(labels)}

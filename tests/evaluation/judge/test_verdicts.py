@@ -18,8 +18,11 @@ from prospection.evaluation.judge.verdicts import judge_pairs, read_judgements
 from prospection.evaluation.judge.winrate import combine, verdicts_by_pair
 from prospection.models.chat import PydanticAIChat
 from prospection.models.open import build_model
+from prospection.prompts import load_prompt
+from prospection.types import Usage
 from remembered import Script
 
+SPENT = Usage(calls=3, failed_calls=3, tokens_in=90)
 FIRST, TIE = {"reason": "r", "better": "first"}, {"reason": "", "better": "tie"}
 
 
@@ -43,7 +46,7 @@ async def test_each_pair_is_judged_in_both_orders_and_blind(tmp_path: Path) -> N
 
     with Loopback(prefer_good) as server:
         chat = PydanticAIChat(build_model("tiny", server.url), name="tiny")
-        found = await judge_pairs([pair("1"), pair("2")], chat, tmp_path / "v.jsonl")
+        found = await judge_pairs([replace(pair(name, "d"), user="ada") for name in "12"], chat, tmp_path / "v.jsonl")
     assert [(one.pair, one.first, one.verdict) for one in found] == [
         ("1", "a", "a"),
         ("1", "b", "a"),
@@ -51,6 +54,7 @@ async def test_each_pair_is_judged_in_both_orders_and_blind(tmp_path: Path) -> N
         ("2", "b", "a"),
     ]
     assert found[0].lengths == (6, 5)
+    assert {(one.dataset, one.user, one.reason) for one in found} == {("d", "ada", "fits")}
     assert sum(one.usage.calls for one in found) == len(server.chats) == 4
     assert all(" x " not in chat.user and "<request>\nquery" in chat.user for chat in server.chats)
     assert sorted(read_judgements([tmp_path / "v.jsonl"]), key=str) == sorted(found, key=str)
@@ -59,9 +63,9 @@ async def test_each_pair_is_judged_in_both_orders_and_blind(tmp_path: Path) -> N
 @pytest.mark.anyio
 async def test_what_is_judged_is_not_judged_again_and_what_failed_is(tmp_path: Path) -> None:
     path = tmp_path / "v.jsonl"
-    first = await judge_pairs([pair("1")], Script(judge=[FIRST, EndpointError("down")]), path, at_once=1)
+    first = await judge_pairs([pair("1")], Script(judge=[FIRST, EndpointError("down", usage=SPENT)]), path, at_once=1)
     assert [one.verdict for one in first] == ["a", None]
-    assert (first[1].error, first[1].usage.failed_calls) == ("down", 1)
+    assert (first[1].error, first[1].usage) == ("down", SPENT)
     path.write_text(path.read_text() + '\n{"pair": "cut sh')  # a kill
     seen: list[tuple[int, int]] = []
     again = await judge_pairs(
@@ -103,8 +107,15 @@ async def test_verdicts_on_answers_made_anew_take_the_place_of_the_earlier_ones(
     await judge_pairs([compared("1"), compared("2")], Script(judge=[FIRST, again, TIE, TIE]), path, at_once=1)
     await judge_pairs([compared("1", b="better")], Script(judge=[again, FIRST]), path, at_once=1)
     assert sorted((one.pair[0], one.verdict) for one in combine(read_judgements([path]))) == [("1", "b"), ("2", "tie")]
-    await judge_pairs([compared("2", b="better")], Script(judge=[FIRST, EndpointError("down")]), path, at_once=1)
+    halfway = Script(judge=[FIRST, EndpointError("down")])
+    await judge_pairs([compared("2", b="better")], halfway, path, at_once=1)
     assert [(one.pair[0], one.verdict) for one in combine(read_judgements([path]))] == [("1", "b")]
+    assert len({request.subject for request in halfway.requests}) == 2
+    # A call that failed is made up for after other answers had their turn: its answers are the latest again.
+    await judge_pairs([compared("2", b="best")], Script(judge=[TIE, TIE]), path, at_once=1)
+    await judge_pairs([compared("2", b="better")], Script(judge=[again]), path, at_once=1)
+    latest = combine(read_judgements([path]))
+    assert sorted((one.pair[0], one.verdict) for one in latest) == [("1", "b"), ("2", "a")]
 
 
 @pytest.mark.anyio
@@ -158,6 +169,12 @@ async def test_another_judge_needs_another_file(tmp_path: Path) -> None:
     other.name = "other"
     with pytest.raises(InputError, match="by 'script' with prompt"):
         await judge_pairs([pair("1")], other, path)
+    other.name = "script"
+    path.write_text(path.read_text().replace(load_prompt("judge").hash, "another"))
+    with pytest.raises(InputError, match="with prompt another; judge"):
+        await judge_pairs([pair("1")], other, path)
+    with pytest.raises(InputError, match="cannot be written"):
+        await judge_pairs([pair("1")], Script(judge=[TIE, TIE]), tmp_path / "nowhere" / "v.jsonl")
     path.write_text("no judgement\n")
     with pytest.raises(InputError, match="holds no judgement"):
         read_judgements([path])
@@ -165,7 +182,7 @@ async def test_another_judge_needs_another_file(tmp_path: Path) -> None:
 
 def test_answers_are_paired_by_request_and_citations_go(tmp_path: Path) -> None:
     a = write_answers(tmp_path / "pgr.jsonl", q1="Rest first [f12]. Then go [f1, f3].", q2="b")
-    b = write_answers(tmp_path / "mem0g.jsonl", q2="d", q1="c [sic]")
+    b = write_answers(tmp_path / "mem0g.jsonl", q2="d", q1="c [sic] [f2; f3]")
     pairing = pair_answers(a, b)
     found = pairing.pairs
     assert [one.id for one in found] == [f"quest:q1~{found[0].mark}", f"quest:q2~{found[1].mark}"]
@@ -176,6 +193,9 @@ def test_answers_are_paired_by_request_and_citations_go(tmp_path: Path) -> None:
     assert read_pairs(tmp_path / "pairs.jsonl") == found
     with pytest.raises(InputError, match="cannot be written"):
         write_pairs(found, tmp_path / "pairs.jsonl")
+    (tmp_path / "pairs.jsonl").write_text((tmp_path / "pairs.jsonl").read_text() * 2)
+    with pytest.raises(InputError, match="twice; remove one"):
+        read_pairs(tmp_path / "pairs.jsonl")
 
 
 def test_what_one_file_alone_answers_is_left_out_and_named(tmp_path: Path) -> None:
@@ -183,6 +203,8 @@ def test_what_one_file_alone_answers_is_left_out_and_named(tmp_path: Path) -> No
     found = pair_answers(a, write_answers(tmp_path / "b.jsonl", q4="v", q3="w", q5="u"))
     assert [(one.query, one.a, one.b) for one in found.pairs] == [("query q3", "z", "w")]
     assert (found.only_a, found.only_b) == (("quest:q1", "quest:q2"), ("quest:q4", "quest:q5"))
+    a.write_text(a.read_text().replace('"id"', '"user": "ada", "id"'))
+    assert [one.user for one in pair_answers(a, tmp_path / "b.jsonl").pairs] == ["ada"]
 
 
 def test_answers_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
@@ -208,6 +230,21 @@ def test_a_sample_takes_its_share_of_every_set() -> None:
     assert sample_pairs(pairs, 0.05) == found
     assert sample_pairs(pairs, 0.05, seed=1) != found
     assert sample_pairs(pairs, 1.0) == pairs
+    assert len(sample_pairs(pairs[:40], 0.04)) == 2  # 1.6, rounded
+
+
+def test_a_mark_tells_all_apart_that_is_compared() -> None:
+    one = compared("1")
+    others = [
+        replace(one, names=("x", "z")),
+        replace(one, names=("z", "y")),
+        replace(one, query="another"),
+        replace(one, a="another"),
+        replace(one, b="another"),
+        *(compared(str(n)) for n in range(2, 100)),
+    ]
+    assert len({pair.mark for pair in [one, *others]}) == 104
+    assert replace(one, id="p", dataset="d", user="u").mark == one.mark
 
 
 def test_a_sample_takes_the_same_requests_of_every_comparison(tmp_path: Path) -> None:
@@ -224,6 +261,7 @@ def test_a_sheet_goes_out_blind_and_comes_back(tmp_path: Path) -> None:
     rows = sheet_rows(pairs)
     lefts = {row[2].split()[0] for row in rows[1:]}
     assert lefts == {"good", "bad"}  # sides are drawn
+    assert sheet_rows(pairs, seed=1) != rows
     head, *body = rows
     filled = [(*head, "verdict"), *((*row, "1" if row[2].startswith("good") else "2") for row in body[:-1])]
     filled.append((*body[-1], "TIE"))

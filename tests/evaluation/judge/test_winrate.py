@@ -104,6 +104,22 @@ def test_intervals_resample_people_with_all_their_pairs() -> None:
     )
 
 
+def test_intervals_hold_95_per_cent_of_the_resamples() -> None:
+    # Of three people one is drawn three times in 1 of 27 resamples, 3.7 %: that is the bound of 95 %, not of 90.
+    said: dict[str, list[Side]] = {"ada": ["a", "a"], "bo": ["b", "b"], "cy": ["a", "b"]}
+    pairs = [
+        both(f"{user}{n}", verdict, verdict, user=user, lengths=(100 + 20 * n, 110))
+        for user, verdicts in said.items()
+        for n, verdict in enumerate(verdicts)
+    ]
+    rate = win_rate(combine([one for pair in pairs for one in pair]))
+    assert rate.interval == (0.0, 1.0)
+    lengths = [-10.0, 10.0] * 3
+    assert rate.controlled_interval == pytest.approx(
+        (length_controlled([0.0] * 6, lengths), length_controlled([1.0] * 6, lengths))
+    )
+
+
 def test_a_resample_keeps_the_scale_of_all_lengths() -> None:
     ada = [both("a0", "b", "b", user="ada"), both("a1", "a", "a", user="ada", lengths=(140, 100))]
     bo = [both(f"b{n}", "b", "b", user="bo", lengths=(100 - 5 * n, 100)) for n in range(2)]
@@ -116,7 +132,9 @@ def test_a_resample_keeps_the_scale_of_all_lengths() -> None:
     assert rate.controlled_interval == pytest.approx(bounds, abs=1e-5)
 
 
-@pytest.mark.parametrize("differences", [[500.0] * 10, [499.0, 501.0] * 5, [-0.1] * 10, [-500.0, -510.0] * 5, [10.0]])
+@pytest.mark.parametrize(
+    "differences", [[500.0] * 10, [499.0, 501.0] * 5, [-0.1] * 10, [-500.0, -510.0] * 5, [375.0, 625.0] * 5, [10.0]]
+)
 def test_lengths_that_differ_by_the_same_throughout_leave_nothing_to_control(differences: list[float]) -> None:
     scores = ([1.0] * 7 + [0.0] * 3)[: len(differences)]
     assert length_controlled(scores, differences) is None

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import anyio
 import anyio.to_thread
 
-from prospection.errors import InputError, ModelError, ReplyError
+from prospection.errors import ReplyError
 from prospection.evaluation.building.dialogues import Expanded, Writer
 from prospection.evaluation.building.layout import Folder, QuestFact, QuestQuery, QuestSession, QuestUser
 from prospection.evaluation.building.planned import FEWEST, Planned, Recipe, cosines, plan_queries
@@ -23,6 +22,7 @@ from prospection.evaluation.files import read_json
 from prospection.evaluation.rivals.questions import Questions
 from prospection.evaluation.runs.plan import PlanBudget
 from prospection.evaluation.runs.tape import Tape, TapedChat, working
+from prospection.evaluation.side_by_side import side_by_side
 from prospection.protocols import ChatModel, Embedder, Progress
 from prospection.serial import to_json
 
@@ -97,29 +97,16 @@ async def _build_user(writer: Writer, folder: Folder, at_once: int) -> QuestUser
 
 async def _tell(writer: Writer, queries: Sequence[Planned], at_once: int) -> tuple[list[_Story], list[str]]:
     """Work the requests out side by side. After a failure nothing new begins; what is paid for is waited for."""
-    stories: dict[int, _Story] = {}
-    dropped: dict[int, str] = {}
-    failures: list[ModelError | InputError] = []
-    limiter = anyio.CapacityLimiter(at_once)
 
-    async def one(place: int, query: Planned) -> None:
-        async with limiter:
-            if failures:
-                return
-            try:
-                stories[place] = await _story(writer, query, f"request {place + 1}")
-            except ReplyError as error:
-                dropped[place] = f"{query.text} - {error}"
-            except (ModelError, InputError) as error:
-                # Raised below, so that callers meet the error itself and not a group around it.
-                failures.append(error)
+    async def one(number: int, query: Planned) -> _Story | str:
+        try:
+            return await _story(writer, query, f"request {number}")
+        except ReplyError as error:
+            return f"{query.text} - {error}"
 
-    async with anyio.create_task_group() as group:
-        for place, query in enumerate(queries):
-            group.start_soon(partial(one, place, query))
-    if failures:
-        raise failures[0]
-    return [stories[place] for place in sorted(stories)], [dropped[place] for place in sorted(dropped)]
+    jobs = [partial(one, number, query) for number, query in enumerate(queries, start=1)]
+    told = await side_by_side(jobs, at_once=at_once, finish=True)
+    return [one for one in told if isinstance(one, _Story)], [one for one in told if isinstance(one, str)]
 
 
 async def _story(writer: Writer, query: Planned, item: str) -> _Story:

@@ -41,7 +41,7 @@ CARDS = (
         files="data/user{id}.json: the folder",
         licence="CC BY 4.0",
         size="50 people, 535 queries, 77.6 sessions a person, about 620 kB a file",
-        found="the fact, or a turn of its session that holds most of its words; all 3-5 are needed",
+        found="the fact by its id or words, or a turn of its session that holds most of its words; all 3-5 are needed",
         citation="Chopra et al. (2026). Thinking Ahead: Prospection-Guided Retrieval of Memory with Language Models. "
         "arXiv:2605.14177",
     ),
@@ -61,7 +61,8 @@ CARDS = (
         where="https://huggingface.co/datasets/bowen-upenn/PersonaMem",
         files="questions_32k.csv with shared_contexts_32k.jsonl beside it (also 128k, 1M)",
         licence="MIT",
-        size="20 people, 589 questions (32k)",
+        size="20 people, 589 questions in the file of this checksum (32k); the paper's table is of 894 with histories "
+        "of 32k, and it cites v2, so that its figures may be of other questions",
         found="a turn of the person at the published distance, or next to it",
         citation="Jiang et al. (2025). Know Me, Respond to Me. arXiv:2504.14225",
         sha256=(("questions_32k.csv", "23f306a8d28b7ffcf133fe7dad09ade06fcb862fc7c3f19691362a5cd69409bd"),),

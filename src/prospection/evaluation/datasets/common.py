@@ -16,6 +16,7 @@ from pathlib import Path
 
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets.conversations import Person, Question, ReadyFact, assemble
+from prospection.evaluation.datasets.published import once
 from prospection.evaluation.files import read_jsonl
 
 __all__ = ["find_common", "load_common"]
@@ -36,12 +37,20 @@ def load_common(folder: Path) -> Dataset:
     session.
 
     Raises:
-        InputError: A file cannot be read.
+        InputError: A file cannot be read, or an id occurs twice in it.
     """
     users, queries, facts = (folder / name for name in (*FILES, "facts.jsonl"))
-    return assemble(
-        folder.resolve().name,
-        read_jsonl(users, Person),
-        read_jsonl(queries, Question),
-        read_jsonl(facts, ReadyFact) if facts.is_file() else None,
-    )
+    people, questions = read_jsonl(users, Person), read_jsonl(queries, Question)
+    ready = read_jsonl(facts, ReadyFact) if facts.is_file() else None
+    once([person.user_id for person in people], "user", users)
+    for person in people:
+        once([talk.session_id for talk in person.sessions], f"session of user {person.user_id!r}", users)
+        own = [turn.turn_id for talk in person.sessions for turn in talk.turns]
+        once(own, f"turn of user {person.user_id!r}", users)
+        once(
+            [fact.fact_id for fact in ready or () if fact.user_id == person.user_id],
+            f"fact of user {person.user_id!r}",
+            facts,
+        )
+    once([question.query_id for question in questions], "query", queries)
+    return assemble(folder.resolve().name, people, questions, ready)

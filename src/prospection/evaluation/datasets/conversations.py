@@ -15,13 +15,16 @@ from datetime import UTC, datetime, timedelta
 from pydantic import Field
 
 from prospection.evaluation.cases import Dataset, EvalFact, EvalQuery, EvalUser
-from prospection.evaluation.datasets.references import keep_findable
+from prospection.evaluation.datasets.references import each_once, empty_facts, keep_findable
 from prospection.evaluation.files import Instant, Record
 
 __all__ = ["TURNS", "UNDATED", "Person", "Question", "ReadyFact", "Reference", "Talk", "Turn", "assemble"]
 
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 """Where sessions without a date stand."""
+
+LAST_DAY = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
+"""The last one with a day after it."""
 
 TURNS = "Memory is made of turns, not of extracted facts; figures are not comparable with the paper's."
 """What a reader has to know of a set of the paper that comes without facts."""
@@ -126,14 +129,20 @@ def assemble(
         ready[fact.user_id].append(fact)
     memories = [_memory(person, None if facts is None else ready[person.user_id]) for person in people]
     of_user = {memory.user.id: memory for memory in memories}
-    kept, left_out = keep_findable([_query(question, of_user.get(question.user_id)) for question in questions])
+    references, repeats = each_once([question.references for question in questions])
+    kept, left_out = keep_findable(
+        [
+            _query(question, own, of_user.get(question.user_id))
+            for question, own in zip(questions, references, strict=True)
+        ]
+    )
     scored = {query.id for query in kept}
     asked = [question for question in questions if question.query_id in scored]
     return Dataset(
         name=name,
         users=tuple(memory.user for memory in memories),
         queries=kept,
-        notes=(*notes, *left_out, *_dates(people, asked)),
+        notes=(*notes, *empty_facts([fact.text for fact in facts or ()]), *repeats, *left_out, *_dates(people, asked)),
     )
 
 
@@ -174,14 +183,14 @@ def _turns(person: Person) -> list[ReadyFact]:
     ]
 
 
-def _query(question: Question, memory: _Memory | None) -> EvalQuery:
-    said = [fact.at for fact in memory.user.facts] if memory else []
+def _query(question: Question, references: Sequence[Reference], memory: _Memory | None) -> EvalQuery:
+    last = max((fact.at for fact in memory.user.facts), default=UNDATED) if memory else UNDATED
     return EvalQuery(
         id=question.query_id,
         user=question.user_id,
         text=question.query,
-        at=question.query_date or max(said, default=UNDATED) + timedelta(days=1),
-        references=tuple(memory.matches(ref) if memory else frozenset() for ref in question.references),
+        at=question.query_date or min(last, LAST_DAY) + timedelta(days=1),
+        references=tuple(memory.matches(ref) if memory else frozenset() for ref in references),
         category=question.category,
         answer=question.answer,
         person=question.person,

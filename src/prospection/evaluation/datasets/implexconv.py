@@ -14,6 +14,7 @@ made of these facts, and a needed conversation is found by any fact most of whos
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -29,7 +30,8 @@ from prospection.evaluation.datasets.conversations import (
     Turn,
     assemble,
 )
-from prospection.evaluation.datasets.published import first_holding, parse, read_any_json
+from prospection.evaluation.datasets.locomo import is_locomo
+from prospection.evaluation.datasets.published import first_holding, parse, read_items
 from prospection.evaluation.datasets.words import content_words, share_said
 from prospection.evaluation.files import Record
 
@@ -66,9 +68,15 @@ class _Retrieved(Record):
 
 def find_implexconv(path: Path) -> Path | None:
     """Return the file of this layout at or under a path."""
-    return first_holding(path, ".json", r'^\s*\[\s*\{\s*"conversation"\s*:\s*\{', r"Speaker1:") or first_holding(
-        path, ".json", r'^\s*\[\s*\[\s*\{\s*"question"\s*:', r'"ground_truth(_conv)?"\s*:'
-    )
+    return first_holding(path, ".json", _is_example) or first_holding(path, ".json", _is_retrieved)
+
+
+def _is_example(keys: Set[str]) -> bool:
+    return keys >= {"conversation", "qa"} and not is_locomo(keys)
+
+
+def _is_retrieved(keys: Set[str]) -> bool:
+    return keys >= {"question", "all_fact"} and not keys.isdisjoint({"ground_truth", "ground_truth_conv"})
 
 
 def load_implexconv(file: Path) -> Dataset:
@@ -77,7 +85,7 @@ def load_implexconv(file: Path) -> Dataset:
     Raises:
         InputError: It cannot be read.
     """
-    data = read_any_json(file)
+    data = read_items(file)
     if data and isinstance(data[0], list):
         return _facts(file, parse(list[list[_Retrieved]], data, where=file))
     examples: list[_Example] = parse(list[_Example], data, where=file)

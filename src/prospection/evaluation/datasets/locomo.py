@@ -14,12 +14,12 @@ turns. Every evidence turn is needed; an observation counts as the turns it stan
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
@@ -32,10 +32,10 @@ from prospection.evaluation.datasets.conversations import (
     Turn,
     assemble,
 )
-from prospection.evaluation.datasets.published import first_holding, parse, read_any_json
+from prospection.evaluation.datasets.published import first_holding, parse, read_items
 from prospection.evaluation.files import Record
 
-__all__ = ["Conversation", "find_locomo", "load_locomo", "read_conversations", "talks"]
+__all__ = ["Conversation", "find_locomo", "is_locomo", "load_locomo", "read_conversations", "talks"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
@@ -49,9 +49,16 @@ class _Line(Record):
     blip_caption: str | None = None
 
 
+def _listed(evidence: object) -> object:
+    return [] if evidence is None else [evidence] if isinstance(evidence, str) else evidence
+
+
+_Evidence = Annotated[list[str], BeforeValidator(_listed)]
+
+
 class _Asked(Record):
     question: str
-    evidence: list[str] = Field(default_factory=list)
+    evidence: _Evidence = Field(default_factory=list)
     category: int
     answer: str | None = None
 
@@ -61,13 +68,18 @@ class Conversation(Record):
 
     sample_id: str
     conversation: dict[str, Any]
-    observation: dict[str, Any] = Field(default_factory=dict)
+    observation: dict[str, dict[str, list[tuple[str, _Evidence]]]] = Field(default_factory=dict)
     qa: list[_Asked] = Field(default_factory=list)
 
 
 def find_locomo(path: Path) -> Path | None:
     """Return the file of this layout at or under a path."""
-    return first_holding(path, ".json", r"^\s*\[\s*\{", r'"question"\s*:', r'"evidence"\s*:')
+    return first_holding(path, ".json", is_locomo)
+
+
+def is_locomo(keys: Set[str]) -> bool:
+    """Return whether an item with these keys is a conversation of this layout."""
+    return not keys.isdisjoint({"conversation.speaker_a", "qa[].evidence"})
 
 
 def load_locomo(file: Path) -> Dataset:
@@ -92,7 +104,7 @@ def read_conversations(file: Path) -> list[Conversation]:
     Raises:
         InputError: It cannot be read.
     """
-    found: list[Conversation] = parse(list[Conversation], read_any_json(file), where=file)
+    found: list[Conversation] = parse(list[Conversation], read_items(file), where=file)
     return found
 
 
@@ -102,17 +114,17 @@ def talks(one: Conversation, file: Path) -> list[Talk]:
     Raises:
         InputError: A session's lines or date are not as published.
     """
-    numbers = sorted(int(found[1]) for key in one.conversation if (found := _SESSION.fullmatch(key)))
+    found = {int(name[1]): key for key in one.conversation if (name := _SESSION.fullmatch(key))}
     return [
         Talk(
             session_id=f"session_{number}",
             date=_date(one.conversation.get(f"session_{number}_date_time"), file),
             turns=[
                 Turn(turn_id=line.dia_id, speaker=line.speaker, text=_said(line))
-                for line in parse(list[_Line], one.conversation[f"session_{number}"], where=file, place=[one.sample_id])
+                for line in parse(list[_Line], one.conversation[key], where=file, place=[one.sample_id, key])
             ],
         )
-        for number in numbers
+        for number, key in sorted(found.items())
     ]
 
 
@@ -120,11 +132,11 @@ def _said(line: _Line) -> str:
     return f"{line.text} [shared image: {line.blip_caption}]" if line.blip_caption else line.text
 
 
-def _date(text: str | None, file: Path) -> datetime | None:
+def _date(text: object, file: Path) -> datetime | None:
     if text is None:
         return None
     try:
-        return datetime.strptime(text.strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        return datetime.strptime(str(text).strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     except ValueError as error:
         raise InputError(f"{file}: date {text!r} is not like '1:56 pm on 8 May, 2023'; correct the file") from error
 
@@ -140,7 +152,7 @@ def _observations(one: Conversation) -> Iterator[ReadyFact]:
                     fact_id=f"f{number}",
                     text=text,
                     session_id=session[0] if session else "unknown",
-                    turn_ids=_turns([turns] if isinstance(turns, str) else turns),
+                    turn_ids=_turns(turns),
                 )
                 number += 1
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets.conversations import Person, Question, Reference, Talk, Turn, assemble
-from prospection.evaluation.datasets.published import first_holding, parse, read_any_json
-from prospection.evaluation.files import Record
+from prospection.evaluation.datasets.published import first_holding, parse, read_items
+from prospection.evaluation.files import Instant, Record
 
 __all__ = ["find_longmemeval", "load_longmemeval"]
 
@@ -39,7 +39,7 @@ def _read_date(text: object) -> object:
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-_Date = Annotated[datetime, BeforeValidator(_read_date)]
+_Date = Annotated[Instant, BeforeValidator(_read_date)]
 
 
 class _Message(Record):
@@ -61,6 +61,14 @@ class _Item(Record):
     haystack_sessions: list[list[_Message]]
     answer_session_ids: list[str] | list[list[str]] = Field(default_factory=list)
 
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        if not len(self.haystack_dates) == len(self.haystack_session_ids) == len(self.haystack_sessions):
+            raise ValueError("haystack_dates, haystack_session_ids and haystack_sessions differ in length")
+        if self.question is None and not len(self.questions) == len(self.answers) == len(self.answer_session_ids):
+            raise ValueError("questions, answers and answer_session_ids differ in length")
+        return self
+
     def asked(self) -> list[tuple[str, str | None, list[str]]]:
         """Return question, answer and answer sessions of each question."""
         if self.question is not None:
@@ -71,7 +79,7 @@ class _Item(Record):
 
 def find_longmemeval(path: Path) -> Path | None:
     """Return the file of this layout at or under a path."""
-    return first_holding(path, ".json", r'"question_type"\s*:', r'"haystack_(dates|session_ids|sessions)"\s*:')
+    return first_holding(path, ".json", lambda keys: any(key.startswith("haystack_") for key in keys))
 
 
 def load_longmemeval(file: Path) -> Dataset:
@@ -80,7 +88,7 @@ def load_longmemeval(file: Path) -> Dataset:
     Raises:
         InputError: It cannot be read.
     """
-    items: list[_Item] = parse(list[_Item], read_any_json(file), where=file)
+    items: list[_Item] = parse(list[_Item], read_items(file), where=file)
     answerable = [item for item in items if not item.question_id.endswith("_abs")]
     left_out = len(items) - len(answerable)
     note = f"{left_out} of {len(items)} questions ask for what was never said and are left out."

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,10 +39,12 @@ from prospection.evaluation.datasets.conversations import (
     assemble,
 )
 from prospection.evaluation.datasets.guessed import Guessed
-from prospection.evaluation.datasets.published import read_any_json, starts_with
+from prospection.evaluation.datasets.published import once, read_any_json
+from prospection.evaluation.datasets.quest import is_quest, user_files
+from prospection.evaluation.datasets.shapes import keys_of
 from prospection.evaluation.datasets.words import content_words, where_said
 
-__all__ = ["find_memoryquest", "load_memoryquest"]
+__all__ = ["find_memoryquest", "load_memoryquest", "named_memoryquest"]
 
 _SESSION_IDS = ("session_id", "session", "conversation_id", "source_session", "dialogue_id", "event_id", "provenance")
 
@@ -83,20 +85,30 @@ NAMES = {
 PASSED_OVER = ("demographics", "domain_summaries")
 """What the person is like, which no reference names."""
 
-_MARKS = (r'"domain_summaries"\s*:',)
 _DATED = re.compile(r"\W*(\d{4}-\d\d-\d\d)\W+(?=\w)")
 _SPEAKERS = ("user", "assistant")
 _MESSAGE = ("role", "speaker", *_SPEAKERS)
 
 
 def find_memoryquest(path: Path) -> Path | None:
-    """Return the folder that holds the user files."""
-    return next((folder for folder in (path, path / "data") if _user_files(folder)), None)
+    """Return the folder that holds the user files, when one of them is not of the quest layout."""
+    folder = named_memoryquest(path)
+    return folder if folder and any(_is_known(keys_of(file)) for file in user_files(folder)) else None
 
 
-def _user_files(folder: Path) -> list[Path]:
-    files = [file for file in folder.glob("user*.json") if any(starts_with(file, mark) for mark in _MARKS)]
-    return sorted(files, key=lambda file: (len(file.stem), file.stem))
+def named_memoryquest(path: Path) -> Path | None:
+    """Return the folder that holds user files, whatever stands in them."""
+    return next((folder for folder in (path, path / "data") if user_files(folder)), None)
+
+
+def _is_known(keys: Set[str]) -> bool:
+    if "domain_summaries" in keys:
+        return True
+    if is_quest(keys):
+        return False
+    named = any(not keys.isdisjoint(NAMES[part][1:]) for part in ("sessions", "queries"))
+    talked = {key.rpartition(".")[2] for key in keys if key.startswith("sessions")}
+    return "demographics" in keys or named or not talked.isdisjoint((*NAMES["turns"], *_MESSAGE))
 
 
 def load_memoryquest(folder: Path) -> Dataset:
@@ -109,7 +121,7 @@ def load_memoryquest(folder: Path) -> Dataset:
     guessed = Guessed(NAMES, PASSED_OVER)
     found: Counter[str] = Counter()
     people, facts, questions = [], [], []
-    for file in _user_files(folder):
+    for file in user_files(folder):
         user = _User(file, guessed, found)
         people.append(user.person)
         facts += user.facts
@@ -154,12 +166,15 @@ class _User:
         self.facts = self._named_apart(
             [fact for _, own in parsed for fact in own] + self._facts(guessed.get(data, "facts"), "unknown")
         )
+        once([talk.session_id for talk in self.person.sessions], "session", file)
+        once([fact.fact_id for fact in self.facts], "fact", file)
         self._units = self._index()
         self._ids = {unit.id for unit in self._units} if self.facts else set()
         self._session_ids = {talk.session_id for talk in self.person.sessions}
         self.questions = [
             self._question(place, query) for place, (_, query) in enumerate(self._items(queries, "queries"))
         ]
+        once([question.query_id for question in self.questions], "query", file)
 
     def _part(self, data: dict[str, Any], field: str) -> Any:  # noqa: ANN401 - JSON data
         found = self._guessed.get(data, field)

@@ -15,10 +15,12 @@ system messages, is not memory.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
@@ -27,13 +29,15 @@ from prospection.evaluation.datasets.published import (
     files_of,
     first_holding,
     parse,
-    read_any_json,
     read_csv,
-    starts_with,
+    read_items,
 )
+from prospection.evaluation.datasets.shapes import keys_of
 from prospection.evaluation.files import Record
 
 __all__ = ["find_personamem", "load_personamem"]
+
+_CONTEXT = re.compile(r"[0-9a-f]{32,}")
 
 
 class _Row(Record):
@@ -58,7 +62,7 @@ class _Message(Record):
 
 def find_personamem(path: Path) -> Path | None:
     """Return the file of questions at or under a path."""
-    return first_holding(path, ".csv", r"shared_context_id", r"distance_to_ref_proportion_in_context")
+    return first_holding(path, ".csv", {"shared_context_id", "distance_to_ref_proportion_in_context"}.issubset)
 
 
 def load_personamem(questions: Path) -> Dataset:
@@ -69,6 +73,8 @@ def load_personamem(questions: Path) -> Dataset:
     """
     rows: list[_Row] = parse(list[_Row], list(read_csv(questions)), where=questions)
     contexts = _contexts(questions.parent, {row.shared_context_id for row in rows})
+    if not contexts:
+        raise InputError(f"{questions} asks about contexts that are not there; put shared_contexts_*.jsonl beside it")
     covered = [row for row in rows if row.shared_context_id in contexts]
     people: dict[str, Person] = {}
     asked = []
@@ -96,14 +102,11 @@ def load_personamem(questions: Path) -> Dataset:
 def _contexts(folder: Path, wanted: set[str]) -> dict[str, list[_Message]]:
     found: dict[str, list[_Message]] = {}
     for file in (*files_of(folder, ".jsonl", depth=1), *files_of(folder, ".json", depth=1)):
-        if not starts_with(file, r'^\s*\{\s*"[0-9a-f]{32,}"\s*:\s*\['):
+        if not any(_CONTEXT.fullmatch(key) for key in keys_of(file)):
             continue
-        data = read_any_json(file)
-        for part in data if isinstance(data, list) else [data]:
+        for part in parse(list[dict[str, Any]], read_items(file), where=file):
             kept = {key: messages for key, messages in part.items() if key in wanted}
             found |= parse(dict[str, list[_Message]], kept, where=file)
-    if not found:
-        raise InputError(f"{str(folder)!r} has no contexts for the questions; put shared_contexts_*.jsonl beside them")
     return found
 
 

@@ -14,9 +14,10 @@ is not memory.
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset
@@ -43,7 +44,7 @@ class _Message(Record):
 
 def find_personamem2(path: Path) -> Path | None:
     """Return the file of questions at or under a path."""
-    return first_holding(path, ".csv", r"chat_history_32k_link", r"related_conversation_snippet")
+    return first_holding(path, ".csv", {"chat_history_32k_link", "related_conversation_snippet"}.issubset)
 
 
 def load_personamem2(questions: Path) -> Dataset:
@@ -77,7 +78,7 @@ def _linked(questions: Path, link: str) -> Path | None:
 def _history(file: Path) -> list[_Message]:
     data = read_any_json(file)
     messages: list[_Message] = parse(
-        list[_Message], data.get("chat_history", []) if isinstance(data, dict) else data, where=file
+        list[_Message], data.get("chat_history") if isinstance(data, dict) else data, where=file
     )
     return messages
 
@@ -93,15 +94,20 @@ def _person(link: str, history: list[_Message]) -> Person:
 
 def _question(place: int, row: _Row, history: list[_Message], file: Path) -> Question:
     snippet: list[_Message] = parse(
-        list[_Message], _literal(row.related_conversation_snippet, file), where=file, place=[place]
+        list[_Message],
+        _literal(row.related_conversation_snippet, file),
+        where=file,
+        place=[place, "related_conversation_snippet"],
     )
     shown = {message.content.strip() for message in snippet if message.role == "user"}
     turns = [str(n) for n, message in enumerate(history) if message.role == "user" and message.content.strip() in shown]
-    query = _literal(row.user_query, file) if row.user_query.lstrip().startswith("{") else row.user_query
+    query = row.user_query
+    if query.lstrip().startswith("{"):
+        query = parse(_Message, _literal(query, file), where=file, place=[place, "user_query"]).content
     return Question(
         query_id=f"q{place}",
         user_id=row.chat_history_32k_link,
-        query=query["content"] if isinstance(query, dict) else str(query),
+        query=query,
         references=[Reference(turn_ids=turns)],
         category=row.pref_type,
         answer=row.correct_answer,
@@ -111,9 +117,9 @@ def _question(place: int, row: _Row, history: list[_Message], file: Path) -> Que
 
 def _literal(text: str, file: Path) -> Any:  # noqa: ANN401 - JSON data
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return from_json(text)
+    except ValueError:
         try:
             return ast.literal_eval(text)
-        except (ValueError, SyntaxError) as error:
+        except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
             raise InputError(f"{file}: {text[:80]!r} is neither JSON nor a literal; download the file again") from error

@@ -1,27 +1,27 @@
 """Published files: finding the one that a layout is known by, and reading it.
 
-A layout is recognised by what stands in the first part of a file, not by the file's name, so that renamed downloads
-load as well. In go paths; out come paths, or JSON as plain data. Nothing here knows a layout.
+A layout is recognised by the keys of a file's first item, not by the file's name, so that renamed downloads load as
+well. In go paths; out come paths, or JSON as plain data. Nothing here knows a layout.
 """
 
 from __future__ import annotations
 
 import csv
-import json
-import re
+import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from prospection.errors import InputError
+from prospection.evaluation.datasets.shapes import columns_of, keys_of
+from prospection.evaluation.files import read_text
 
-__all__ = ["files_of", "first_holding", "parse", "read_any_json", "read_csv", "starts_with"]
-
-HEAD = 65_536
-"""Bytes of a file that are looked at to recognise it."""
+__all__ = ["files_of", "first_holding", "once", "parse", "read_any_json", "read_csv", "read_items"]
 
 
 def files_of(path: Path, suffix: str, *, depth: int = 3) -> list[Path]:
@@ -31,23 +31,14 @@ def files_of(path: Path, suffix: str, *, depth: int = 3) -> list[Path]:
     return [found for level in range(depth) for found in sorted(path.glob("*/" * level + f"*{suffix}"))]
 
 
-def starts_with(file: Path, *patterns: str) -> bool:
-    """Return whether the first part of a file holds all of these regular expressions."""
-    try:
-        with file.open("rb") as opened:
-            head = opened.read(HEAD).decode("utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"{str(file)!r} cannot be read: {error.strerror}; check its permissions") from error
-    return all(re.search(pattern, head) for pattern in patterns)
-
-
-def first_holding(path: Path, suffix: str, *patterns: str) -> Path | None:
-    """Return the one file at or under a path that starts like this; None when there is none.
+def first_holding(path: Path, suffix: str, is_known: Callable[[frozenset[str]], bool]) -> Path | None:
+    """Return the one file at or under a path whose keys, or columns for `.csv`, are known; None when there is none.
 
     Raises:
         InputError: There are several.
     """
-    found = [file for file in files_of(path, suffix) if starts_with(file, *patterns)]
+    look = columns_of if suffix == ".csv" else keys_of
+    found = [file for file in files_of(path, suffix) if is_known(look(file))]
     if len(found) > 1:
         names = ", ".join(repr(str(file.relative_to(path))) for file in found)
         raise InputError(f"{str(path)!r} holds several files of one layout: {names}; name one of them")
@@ -60,17 +51,28 @@ def read_any_json(file: Path) -> Any:  # noqa: ANN401 - JSON data
     Raises:
         InputError: It cannot be read, or is neither.
     """
+    text = read_text(file)
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{str(file)!r} cannot be read: {error}; check the file") from error
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as whole:
+        return from_json(text)
+    except ValueError as whole:
         try:
-            return [json.loads(line) for line in text.split("\n") if line.strip()]
-        except json.JSONDecodeError:
+            return [from_json(line) for line in text.split("\n") if line.strip()]
+        except ValueError:
             raise InputError(f"{str(file)!r} is not JSON: {whole}; download it again") from whole
+
+
+def read_items(file: Path) -> list[Any]:
+    """Read a file that lists items, or has one a line.
+
+    Raises:
+        InputError: It cannot be read, or lists nothing.
+    """
+    data = read_any_json(file)
+    if isinstance(data, dict):  # one line
+        return [data]
+    if not isinstance(data, list):
+        raise InputError(f"{file} holds no list of items; download it again")
+    return data
 
 
 def read_csv(file: Path) -> Iterator[dict[str, str]]:
@@ -81,10 +83,24 @@ def read_csv(file: Path) -> Iterator[dict[str, str]]:
     """
     csv.field_size_limit(sys.maxsize)  # published rows hold whole conversations
     try:
-        with file.open(encoding="utf-8", newline="") as opened:
-            yield from csv.DictReader(opened)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        yield from csv.DictReader(io.StringIO(read_text(file), newline=""))
+    except csv.Error as error:
         raise InputError(f"{str(file)!r} cannot be read: {error}; download it again") from error
+
+
+def once(names: Iterable[str], what: str, file: Path) -> None:
+    """Check that ids are unique.
+
+    Args:
+        what: They are the ids of.
+        file: Where they stand.
+
+    Raises:
+        InputError: One occurs twice.
+    """
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"{file}: {what} {twice[0]!r} occurs twice; ids have to be unique")
 
 
 def parse(kind: Any, data: object, *, where: Path, place: Sequence[str | int] = ()) -> Any:  # noqa: ANN401 - any type

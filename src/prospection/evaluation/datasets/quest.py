@@ -12,17 +12,20 @@ In goes the folder, out comes a `Dataset`; a folder with nothing but user files 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
 from pydantic import Field
 
+from prospection.errors import InputError
 from prospection.evaluation.cases import Dataset, EvalFact, EvalQuery, EvalUser, RecordedProspection
-from prospection.evaluation.datasets.references import keep_findable
+from prospection.evaluation.datasets.published import once
+from prospection.evaluation.datasets.references import each_once, empty_facts, keep_findable
 from prospection.evaluation.files import Instant, Record, read_json, read_jsonl
 from prospection.evaluation.recorded import read_recorded
 from prospection.types import Cue, FactType
 
-__all__ = ["find_quest", "load_quest", "user_files"]
+__all__ = ["find_quest", "is_quest", "load_quest", "user_files"]
 
 
 class _Fact(Record):
@@ -61,6 +64,11 @@ def user_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("user*.json"), key=lambda path: (len(path.stem), path.stem))
 
 
+def is_quest(keys: Set[str]) -> bool:
+    """Return whether a user file with these keys is of this layout."""
+    return {"sessions[].session_id", "sessions[].date", "sessions[].facts[].fact_id", "sessions[].facts[].info"} <= keys
+
+
 def find_quest(path: Path) -> Path | None:
     """Return the folder when it holds user files."""
     return path if user_files(path) else None
@@ -74,23 +82,33 @@ def load_quest(folder: Path) -> Dataset:
     """
     recorded = read_recorded(folder / "probes")
     users: list[EvalUser] = []
-    queries: list[EvalQuery] = []
+    asked: list[tuple[_Query, str, set[str]]] = []
+    files: dict[str, Path] = {}
+    texts: list[str] = []
     for path in user_files(folder):
         user = read_json(path, _User)
+        if user.user_id in files:
+            raise InputError(f"{path}: user {user.user_id!r} stands in {files[user.user_id]} as well; keep one of them")
+        files[user.user_id] = path
         cues_file = folder / "cues" / f"{path.stem}.jsonl"
         cues = {line.id: line.cues for line in read_jsonl(cues_file, _CuesLine)} if cues_file.is_file() else {}
-        facts = tuple(
-            _fact(fact, session, cues.get(fact.fact_id, [])) for session in user.sessions for fact in session.facts
-        )
+        dated = [(fact, session) for session in user.sessions for fact in session.facts]
+        once([fact.fact_id for fact, _ in dated], "fact", path)
+        once([query.query_id for query in user.queries], "query", path)
+        texts += [fact.info for fact, _ in dated]
+        facts = tuple(_fact(fact, session, cues.get(fact.fact_id, [])) for fact, session in dated if fact.info.strip())
         users.append(EvalUser(id=user.user_id, facts=facts))
         known = {fact.id for fact in facts}
-        queries += (_query(query, user.user_id, known, recorded) for query in user.queries)
-    kept, notes = keep_findable(queries)
+        asked += ((query, user.user_id, known) for query in user.queries)
+    references, repeats = each_once([query.references for query, _, _ in asked])
+    kept, notes = keep_findable(
+        [_query(*one, own, recorded) for one, own in zip(asked, references, strict=True)],
+    )
     return Dataset(
         name=folder.resolve().name,
         users=tuple(users),
         queries=kept,
-        notes=(*notes, *_coverage(users, kept)),
+        notes=(*empty_facts(texts), *repeats, *notes, *_coverage(users, kept)),
     )
 
 
@@ -107,14 +125,16 @@ def _fact(fact: _Fact, session: _Session, cues: list[str]) -> EvalFact:
     )
 
 
-def _query(query: _Query, user: str, known: set[str], recorded: dict[str, RecordedProspection]) -> EvalQuery:
+def _query(
+    query: _Query, user: str, known: set[str], references: list[str], recorded: dict[str, RecordedProspection]
+) -> EvalQuery:
     name = f"{user}-{query.query_id}"
     return EvalQuery(
         id=name,
         user=user,
         text=query.query,
         at=query.date,
-        references=tuple(frozenset({reference} & known) for reference in query.references),
+        references=tuple(frozenset({reference} & known) for reference in references),
         recorded=recorded.get(name),
     )
 

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-import anyio
-
-from prospection.errors import BudgetExceededError, ConfigError, CredentialError, ModelError
+from prospection.errors import BudgetExceededError, CredentialError, ModelError
+from prospection.evaluation.side_by_side import side_by_side
 from prospection.protocols import Progress
 
 __all__ = ["ask_all"]
@@ -28,27 +27,20 @@ async def ask_all(
     Raises:
         CredentialError, BudgetExceededError, ConfigError: No further call can succeed.
     """
-    answers: dict[int, R | ModelError] = {}
-    fatal: list[ModelError | ConfigError] = []
-    limiter = anyio.CapacityLimiter(at_once)
+    done = 0
 
-    async def one(place: int) -> None:
-        async with limiter:
-            try:
-                answers[place] = await ask(items[place])
-            except (CredentialError, BudgetExceededError, ConfigError) as error:
-                # Raised below, so that callers meet the error itself and not a group around it.
-                fatal.append(error)
-                group.cancel_scope.cancel()
-                return
-            except ModelError as error:
-                answers[place] = error
-            if progress is not None:
-                progress(len(answers), len(items))
+    async def one(item: T) -> R | ModelError:
+        nonlocal done
+        answer: R | ModelError
+        try:
+            answer = await ask(item)
+        except (CredentialError, BudgetExceededError):
+            raise
+        except ModelError as error:
+            answer = error
+        done += 1
+        if progress is not None:
+            progress(done, len(items))
+        return answer
 
-    async with anyio.create_task_group() as group:
-        for place in range(len(items)):
-            group.start_soon(partial(one, place))
-    if fatal:
-        raise fatal[0]
-    return [answers[place] for place in range(len(items))]
+    return await side_by_side([partial(one, item) for item in items], at_once=at_once)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import anyio
-
 from prospection.errors import ModelError
+from prospection.evaluation.side_by_side import side_by_side
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest, ReplyT
 from prospection.types import Usage
@@ -80,22 +79,5 @@ class Questions:
         Raises:
             ModelError: One call failed; the others are cancelled.
         """
-        replies: dict[int, ReplyT] = {}
-        failures: list[ModelError] = []
-        limiter = anyio.CapacityLimiter(self._at_once)
-
-        async def one(place: int, item: str, inputs: Mapping[str, str]) -> None:
-            async with limiter:
-                try:
-                    replies[place] = await self.ask(stage, reply, inputs, item=item)
-                except ModelError as error:
-                    # Kept and raised below, so that callers meet the error itself and not a group around it.
-                    failures.append(error)
-                    group.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            for place, (item, inputs) in enumerate(questions):
-                group.start_soon(partial(one, place, item, inputs))
-        if failures:
-            raise failures[0]
-        return [replies[place] for place in range(len(questions))]
+        jobs = [partial(self.ask, stage, reply, inputs, item=item) for item, inputs in questions]
+        return await side_by_side(jobs, at_once=self._at_once)

@@ -22,6 +22,7 @@ layout = "quest"               # optional: recognised by its content
 users = 2                      # optional: the first so many
 queries = 50                   # optional: the first so many
 queries_each = 5               # optional: the first so many of each person
+facts_each = 60                # optional: memories cut to so many facts, those that are needed among them
 
 [[systems]]
 name = "pgr-chain"             # as tables call it
@@ -101,7 +102,10 @@ class PlanModels(_Part):
 
 
 class DatasetEntry(_Part):
-    """A data set; `users`, `queries` and `queries_each` (of each person) cut it to the first so many."""
+    """A data set; `users`, `queries` and `queries_each` (of each person) cut it to the first so many.
+
+    `facts_each` cuts memories as well: see `smaller_memories`.
+    """
 
     name: Name
     path: Path
@@ -109,6 +113,7 @@ class DatasetEntry(_Part):
     users: int | None = Field(default=None, ge=1)
     queries: int | None = Field(default=None, ge=1)
     queries_each: int | None = Field(default=None, ge=1)
+    facts_each: int | None = Field(default=None, ge=1)
 
 
 class PackageKeys(_Part):

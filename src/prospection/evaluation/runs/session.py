@@ -17,12 +17,13 @@ from prospection.errors import InputError, NotRecordedError, UnknownNameError
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets import load_dataset
 from prospection.evaluation.runs.answers import write_answers
+from prospection.evaluation.runs.cut import smaller_memories
 from prospection.evaluation.runs.estimate import Estimate, rehearse
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.manifest import build_manifest, check_same
 from prospection.evaluation.runs.measure import Parts, run_plan
 from prospection.evaluation.runs.packages import check_packages, live_packages, recorded_packages
-from prospection.evaluation.runs.plan import Plan, PlanBudget, parse_plan, read_plan
+from prospection.evaluation.runs.plan import DatasetEntry, Plan, PlanBudget, parse_plan, read_plan
 from prospection.evaluation.runs.rows import Row
 from prospection.evaluation.runs.scored import first_part
 from prospection.evaluation.runs.systems import ModelOf, PackageOf, describe_system
@@ -72,17 +73,17 @@ def _begin(text: str, plan: Plan, places: Mapping[str, Path], settings: Settings
         if name not in names:
             raise UnknownNameError("data set of the plan", name, names)
     datasets = {
-        entry.name: first_part(
-            load_dataset(places.get(entry.name, entry.path), entry.layout),
-            users=entry.users,
-            queries=entry.queries,
-            queries_each=entry.queries_each,
-        )
+        entry.name: _cut(load_dataset(places.get(entry.name, entry.path), entry.layout), entry)
         for entry in plan.datasets
     }
     named = plan.models.model_dump(exclude_none=True)
     models = settings.models.model_copy(update=named)
     return Begun(plan=plan, text=text, datasets=datasets, settings=settings.model_copy(update={"models": models}))
+
+
+def _cut(dataset: Dataset, entry: DatasetEntry) -> Dataset:
+    first = first_part(dataset, users=entry.users, queries=entry.queries, queries_each=entry.queries_each)
+    return smaller_memories(first, entry.facts_each)
 
 
 async def measure(
