@@ -17,7 +17,7 @@ from prospection.evaluation.cases import Dataset, EvalQuery
 from prospection.evaluation.metrics import first_ranks
 from prospection.evaluation.results import QueryResult, RecallResult
 from prospection.evaluation.rivals.indexes import Prepared
-from prospection.evaluation.stored import store_dataset
+from prospection.evaluation.stored import StoredDataset, store_dataset
 from prospection.protocols import Embedder, FactStore, Progress
 from prospection.types import Usage
 
@@ -100,18 +100,7 @@ async def measure_recall(
         for query in dataset.queries:
             started = perf_counter()
             found = await system.retrieve(query)
-            rows.append(
-                QueryResult(
-                    query=query.id,
-                    user=query.user,
-                    person=query.person or query.user,
-                    ranks=first_ranks(found.fids, stored.references(query)),
-                    llm_calls=found.llm_calls,
-                    seconds=perf_counter() - started,
-                    usage=found.usage,
-                    phases=found.phases,
-                )
-            )
+            rows.append(_row(query, found, stored, seconds=perf_counter() - started))
             remarks.update((system.name, note) for note in found.notes)
             done += 1
             if asking is not None:
@@ -123,6 +112,19 @@ async def measure_recall(
         facts=stored.facts,
         systems=results,
         notes=(*dataset.notes, *_later_facts(dataset), *_remarks(remarks, len(dataset.queries))),
+    )
+
+
+def _row(query: EvalQuery, found: Retrieved, stored: StoredDataset, *, seconds: float) -> QueryResult:
+    return QueryResult(
+        query=query.id,
+        user=query.user,
+        person=query.person or query.user,
+        ranks=first_ranks(found.fids, stored.references(query)),
+        llm_calls=found.llm_calls,
+        seconds=seconds,
+        usage=found.usage,
+        phases=found.phases,
     )
 
 
