@@ -20,8 +20,9 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, Field, ValidationError
 
-from prospection.errors import BudgetExceededError, ConfigError, CredentialError, InputError, ModelError
+from prospection.errors import BudgetExceededError, CredentialError, InputError, ModelError
 from prospection.evaluation.judge.pairs import Pair, Side, request_of
+from prospection.evaluation.side_by_side import side_by_side
 from prospection.prompts import load_prompt
 from prospection.protocols import ChatModel, ChatRequest, Progress
 from prospection.serial import from_text, to_text
@@ -109,30 +110,17 @@ async def judge_pairs(
         (pair.id, pair.mark, first): (pair, first) for pair in pairs for first in _ORDERS
     }
     done = {_key(earlier): earlier for earlier in held if earlier.verdict is not None and _key(earlier) in wanted}
-    limiter, lock = anyio.CapacityLimiter(at_once), anyio.Lock()
-    fatal: list[ModelError | ConfigError | InputError] = []
+    lock = anyio.Lock()
 
     async def one(pair: Pair, first: Literal["a", "b"]) -> None:
-        async with limiter:
-            try:
-                judgement = await _judge(pair, first, model)
-                async with lock:
-                    await anyio.to_thread.run_sync(_append, path, to_text(judgement))
-            except (CredentialError, BudgetExceededError, ConfigError, InputError) as error:
-                # Raised below, so that callers meet the error itself and not a group around it.
-                fatal.append(error)
-                group.cancel_scope.cancel()
-                return
-            done[_key(judgement)] = judgement
-            if progress is not None:
-                progress(len(done), len(wanted))
+        judgement = await _judge(pair, first, model)
+        async with lock:
+            await anyio.to_thread.run_sync(_append, path, to_text(judgement))
+        done[_key(judgement)] = judgement
+        if progress is not None:
+            progress(len(done), len(wanted))
 
-    async with anyio.create_task_group() as group:
-        for key, (pair, first) in wanted.items():
-            if key not in done:
-                group.start_soon(partial(one, pair, first))
-    if fatal:
-        raise fatal[0]
+    await side_by_side([partial(one, *asked) for key, asked in wanted.items() if key not in done], at_once=at_once)
     return [done[key] for key in wanted]
 
 

@@ -7,16 +7,14 @@ resumed with a higher one.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-import anyio
-
 from prospection.config import RecallSettings
-from prospection.errors import ConfigError, CredentialError, ModelError, ProspectionError
+from prospection.errors import ConfigError, CredentialError, ModelError
 from prospection.evaluation.cases import Dataset, EvalQuery
 from prospection.evaluation.recall import Retrieved, System
 from prospection.evaluation.rivals.indexes import Prepared
@@ -27,6 +25,7 @@ from prospection.evaluation.runs.rows import Case, CaseKey, IndexRow, Row
 from prospection.evaluation.runs.scored import Scored
 from prospection.evaluation.runs.systems import ModelOf, PackageOf, open_system
 from prospection.evaluation.runs.tape import Tape, working
+from prospection.evaluation.side_by_side import side_by_side
 from prospection.library.library import GoalLibrary
 from prospection.protocols import ChatModel, Embedder, FactStore, Progress
 from prospection.types import Fact
@@ -164,9 +163,10 @@ class _Run:
             raise ConfigError("the plan asks for answers, which need a language model; name one with --model")
         if isinstance(system, Prepared):
             jobs = [partial(self._prepare, dataset, entry.name, system, user, broken) for user in users]
-            await _side_by_side(jobs, self._plan.concurrency)
-        await _side_by_side(
-            [partial(self._case, case, system, scored, broken, answering) for case in cases], self._plan.concurrency
+            await side_by_side(jobs, at_once=self._plan.concurrency)
+        await side_by_side(
+            [partial(self._case, case, system, scored, broken, answering) for case in cases],
+            at_once=self._plan.concurrency,
         )
 
     async def _prepare(self, dataset: str, name: str, system: Prepared, user: str, broken: dict[str, str]) -> None:
@@ -235,23 +235,3 @@ class _Run:
         except ModelError as error:
             return replace(row, notes=(*row.notes, f"no answer: {error}"))
         return replace(row, answer=text)
-
-
-async def _side_by_side(jobs: Sequence[Callable[[], Awaitable[None]]], at_once: int) -> None:
-    """Run jobs, so many at a time, in order; the first error ends them and is raised itself, without a group."""
-    failures: list[ProspectionError] = []
-    waiting = iter(jobs)
-
-    async def worker() -> None:
-        for job in waiting:
-            try:
-                await job()
-            except ProspectionError as error:
-                failures.append(error)
-                group.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        for _ in range(min(at_once, len(jobs))):
-            group.start_soon(worker)
-    if failures:
-        raise failures[0]
