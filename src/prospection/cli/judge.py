@@ -22,6 +22,7 @@ from prospection.cli.words import spent, suggested
 from prospection.types import Usage
 
 if TYPE_CHECKING:
+    from prospection.config import ModelsSettings
     from prospection.evaluation.judge.agreement import Agreement
     from prospection.evaluation.judge.ballots import Label
     from prospection.evaluation.judge.pairs import Pair
@@ -79,7 +80,7 @@ def run(
 
     pairs = _paired(answers_a, answers_b, names)
     if dry_run:
-        _say_estimate(pairs, settings_of(place).models.chat, json_)
+        _say_estimate(pairs, settings_of(place).models, json_)
         return
     model = open_chat(settings_of(place).models)
     if model is None:
@@ -247,14 +248,14 @@ def _paired(answers_a: Path, answers_b: Path, names: tuple[str, str] | None) -> 
     return found.pairs
 
 
-def _say_estimate(pairs: Sequence[Pair], model: str | None, json_: bool) -> None:
+def _say_estimate(pairs: Sequence[Pair], models: ModelsSettings, json_: bool) -> None:
     from dataclasses import replace
 
     from prospection.evaluation.judge.verdicts import estimate_judging
-    from prospection.evaluation.runs.estimate import price_of
+    from prospection.evaluation.prices import price_of
 
     found = estimate_judging(pairs)
-    price = price_of(model) if model else None
+    price = price_of(models.chat, models.base_url) if models.chat else None
     found = replace(found, cost=None if price is None else price.of(found.tokens_in, found.tokens_out))
     if json_:
         print_value(found)

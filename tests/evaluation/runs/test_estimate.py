@@ -7,7 +7,8 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from prospection.evaluation.runs.estimate import Rehearsal, price_of
+from prospection.evaluation.prices import price_of
+from prospection.evaluation.runs.estimate import Rehearsal
 from prospection.protocols import ChatRequest, ReplyT
 
 
@@ -34,6 +35,9 @@ def test_prices_are_those_of_prompts_as_long_as_ours() -> None:
     assert price is not None
     assert price.of(1_000_000, 1_000_000) == pytest.approx(1.25 + 10.0)
     assert price_of("openai:nothing-of-that-name") is None
+    # A server of one's own may call its model like one that costs money.
+    assert price_of("openai:gpt-4o", "http://127.0.0.1:8080/v1") is None
+    assert price_of("openai:gpt-4o", "https://api.openai.com/v1") == price_of("openai:gpt-4o")
     nothing = price_of(None)
     assert nothing is not None
     assert nothing.of(1, 1) == 0.0

@@ -15,7 +15,7 @@ from loopback import Behaviour, Chat, Loopback, Status
 from measured import run_of
 from openai_protocol import Json, smallest
 from prospection.config import Settings
-from prospection.errors import CredentialError, InputError, UnknownNameError
+from prospection.errors import ConfigError, CredentialError, InputError, UnknownNameError
 from prospection.evaluation.judge.pairs import pair_answers
 from prospection.evaluation.runs import session
 from prospection.evaluation.runs.folder import RunFolder
@@ -261,6 +261,16 @@ async def test_a_rival_builds_its_index_once_and_pays_for_it_apart(tmp_path: Pat
     assert sorted(index.user for index in indexes) == ["user10", "user2"]
     assert sum(index.usage.calls for index in indexes) + sum(row.usage.calls for row in rows) == len(server.chats)
     assert await session.replay(tmp_path / "run", {"quest": QUEST}, Settings()) == []
+
+
+@pytest.mark.anyio
+async def test_a_ceiling_that_cannot_be_kept_is_refused_before_anything_is_asked(
+    tmp_path: Path, server: Loopback
+) -> None:
+    run = begun(tmp_path, server.url, plan=PLAN.replace("max_calls = {calls}", "max_cost = 1.0"))
+    with pytest.raises(ConfigError, match="the price of 'tiny', which system 'direct' asks, is not known; write max_c"):
+        await session.measure(run, tmp_path / "run", None)
+    assert not server.requests
 
 
 @pytest.mark.anyio

@@ -21,10 +21,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from prospection.evaluation.cases import Dataset
+from prospection.evaluation.prices import Price, price_of
 from prospection.evaluation.rivals.packaged.environment import PACKAGED, Packaged
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.measure import Parts, run_plan
-from prospection.evaluation.runs.plan import Plan, PlanBudget
+from prospection.evaluation.runs.plan import Plan, PlanBudget, SystemEntry
 from prospection.evaluation.runs.rows import IndexRow, Row
 from prospection.evaluation.runs.scored import first_part
 from prospection.evaluation.runs.tape import Tape, TapedChat
@@ -32,7 +33,7 @@ from prospection.library.goals import load_goals
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
 from prospection.types import Usage, count_tokens
 
-__all__ = ["Estimate", "Price", "Rehearsal", "price_of", "rehearse"]
+__all__ = ["Estimate", "Rehearsal", "price_of_system", "rehearse"]
 
 LONG_TEXT = 8
 """Sentences in a free text."""
@@ -68,34 +69,6 @@ class Estimate:
     tokens_in: float | None
     tokens_out: float | None
     cost: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """US dollars for a token."""
-
-    token_in: float
-    token_out: float
-
-    def of(self, tokens_in: float, tokens_out: float) -> float:
-        """Return what so many tokens cost."""
-        return tokens_in * self.token_in + tokens_out * self.token_out
-
-
-def price_of(model: str | None) -> Price | None:
-    """Return the list price of "provider:model"; None where it is not known, as for models of one's own."""
-    if model is None:
-        return Price(token_in=0.0, token_out=0.0)
-    from genai_prices import Usage as Tokens
-    from genai_prices import calc_price
-
-    provider, _, name = model.partition(":")
-    few = 1000  # as in one call: long contexts cost up to twice as much
-    try:
-        price = calc_price(Tokens(input_tokens=few, output_tokens=few), model_ref=name, provider_id=provider)
-    except LookupError:
-        return None
-    return Price(token_in=float(price.input_price) / few, token_out=float(price.output_price) / few)
 
 
 class Rehearsal:
@@ -174,12 +147,15 @@ class _MadeUp:
         return self.chance.choice(values)
 
 
-async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *, chat: str | None) -> list[Estimate]:
+async def rehearse(
+    plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *, chat: str | None, base_url: str | None = None
+) -> list[Estimate]:
     """Rehearse a plan on a few queries of each data set's first person and scale that up.
 
     Args:
         parts: Their tape and `model_of` are not used.
         chat: The run's model; systems may name others. Without one, systems run on what the data set recorded.
+        base_url: Where the run's model is asked.
 
     Raises:
         ConfigError: A system needs a model and there is none.
@@ -187,7 +163,6 @@ async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *,
     rehearsed = tuple(entry for entry in plan.systems if entry.rival not in PACKAGED)
     short = plan.model_copy(update={"seeds": plan.seeds[:1], "budget": PlanBudget(), "systems": rehearsed})
     few = {name: _few(dataset) for name, dataset in datasets.items()}
-    named = {entry.name: entry.model or chat for entry in plan.systems}
     with TemporaryDirectory() as place:
         folder, rehearsal = RunFolder(Path(place)), Rehearsal()
         tape = Tape(folder.recording)
@@ -208,11 +183,23 @@ async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *,
             datasets[entry.name],
             [row for row in rows if (row.dataset, row.system) == (entry.name, system.name)],
             [row for row in indexes if (row.dataset, row.system) == (entry.name, system.name)],
-            named[system.name],
+            price_of_system(system, chat, base_url),
+            asked=(system.model or chat) is not None,
         )
         for entry in plan.datasets
         for system in plan.systems
     ]
+
+
+def price_of_system(system: SystemEntry, chat: str | None, base_url: str | None) -> Price | None:
+    """Return the price of the model that a system asks; None where it is not known.
+
+    Args:
+        chat: The run's own model.
+        base_url: Where that one is asked; models of a system's own are asked at their provider's.
+    """
+    model = system.model or chat
+    return price_of(model, base_url if model == chat else None)
 
 
 def _known(name: str, system: str, plan: Plan, dataset: Dataset, package: Packaged) -> Estimate:
@@ -236,22 +223,29 @@ def _few(dataset: Dataset) -> Dataset:
 
 
 def _scaled(
-    name: str, system: str, plan: Plan, dataset: Dataset, rows: list[Row], indexes: list[IndexRow], model: str | None
+    name: str,
+    system: str,
+    plan: Plan,
+    dataset: Dataset,
+    rows: list[Row],
+    indexes: list[IndexRow],
+    price: Price | None,
+    *,
+    asked: bool,
 ) -> Estimate:
     cases = len(plan.seeds) * len(dataset.queries)
-    asked, built = Usage(), Usage()
-    if model is not None:  # else what looks like calls was played from recorded probes
-        asked = sum((row.usage + row.answer_usage for row in rows), asked)
+    queried, built = Usage(), Usage()
+    if asked:  # else what looks like calls was played from recorded probes
+        queried = sum((row.usage + row.answer_usage for row in rows), queried)
         built = sum((row.usage for row in indexes), built)
     by_case, by_user = cases / max(1, len(rows)), len(dataset.users) / max(1, len(indexes))
-    price = price_of(model)
-    tokens_in = asked.tokens_in * by_case + built.tokens_in * by_user
-    tokens_out = asked.tokens_out * by_case + built.tokens_out * by_user
+    tokens_in = queried.tokens_in * by_case + built.tokens_in * by_user
+    tokens_out = queried.tokens_out * by_case + built.tokens_out * by_user
     return Estimate(
         dataset=name,
         system=system,
         cases=cases,
-        calls=asked.calls * by_case,
+        calls=queried.calls * by_case,
         index_calls=built.calls * by_user,
         tokens_in=tokens_in,
         tokens_out=tokens_out,

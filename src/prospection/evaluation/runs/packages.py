@@ -17,10 +17,11 @@ from typing import Any
 
 from prospection.config import ModelsSettings, Settings
 from prospection.errors import ConfigError, ModelError
+from prospection.evaluation.prices import Price
 from prospection.evaluation.rivals.packaged.environment import PACKAGED, python_of
 from prospection.evaluation.rivals.packaged.process import RivalEndpoint, RivalProcess, spent
 from prospection.evaluation.rivals.packaged.system import PackagedRival
-from prospection.evaluation.runs.estimate import price_of
+from prospection.evaluation.runs.estimate import price_of_system
 from prospection.evaluation.runs.plan import Plan, SystemEntry
 from prospection.evaluation.runs.systems import PackageOf
 from prospection.evaluation.runs.tape import Said, Tape
@@ -34,15 +35,14 @@ _OPENAI = "https://api.openai.com/v1"
 class TapedPackage:
     """A package on tape."""
 
-    def __init__(self, tape: Tape, name: str, process: RivalProcess | None, chat: str | None) -> None:
+    def __init__(self, tape: Tape, name: str, process: RivalProcess | None, price: Price | None) -> None:
         """Put a package on tape.
 
         Args:
             process: What is asked for what is not on tape; None: nothing is, as in a replay.
-            chat: The model that it works with, "provider:model", for its price.
+            price: Of the model that it works with; None where it is not known.
         """
-        self._tape, self._name, self._process = tape, name, process
-        self._price = price_of(chat) if chat else None
+        self._tape, self._name, self._process, self._price = tape, name, process, price
 
     async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """See `RivalProcess.ask` and `Tape.once`."""
@@ -93,7 +93,8 @@ def live_packages(tape: Tape, settings: Settings, folder: Path, stack: AsyncExit
         python = python_of(name, settings.evaluation.rivals)
         process = RivalProcess(name, python, endpoint=_endpoint(entry, settings.models), folder=own)
         stack.push_async_exit(process)
-        package = TapedPackage(tape, name, process, entry.model or settings.models.chat)
+        price = price_of_system(entry, settings.models.chat, settings.models.base_url)
+        package = TapedPackage(tape, name, process, price)
         return PackagedRival(name, package=package, store=store, folder=own)
 
     return package_of

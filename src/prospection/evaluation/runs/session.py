@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from prospection.config import ModelsSettings, Settings
-from prospection.errors import InputError, NotRecordedError, UnknownNameError
+from prospection.errors import ConfigError, InputError, NotRecordedError, UnknownNameError
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets import load_dataset
 from prospection.evaluation.runs.answers import write_answers
 from prospection.evaluation.runs.cut import smaller_memories
-from prospection.evaluation.runs.estimate import Estimate, rehearse
+from prospection.evaluation.runs.estimate import Estimate, price_of_system, rehearse
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.manifest import build_manifest, check_same
 from prospection.evaluation.runs.measure import Parts, run_plan
@@ -105,6 +105,7 @@ async def measure(
     if folder.exists() and resumed is None:
         raise InputError(f"{str(path)!r} holds a run already; go on with it (--resume) or name another folder (--out)")
     check_packages(begun.plan, begun.settings)
+    _check_prices(begun.plan, models)
     encoder = await _open_encoder(models)
     manifest = _manifest(begun, encoder)
     with folder.held():
@@ -121,6 +122,19 @@ async def measure(
             parts = _parts(begun, encoder, tape, _live_models(models, tape), packages, kept, storing, asking)
             stopped = await run_plan(begun.plan, begun.datasets, folder, parts, retry_failed=resumed == "failed")
         return stopped, list(folder.rows().values())
+
+
+def _check_prices(plan: Plan, models: ModelsSettings) -> None:
+    """Refuse a ceiling of money that nobody can keep before anything is paid for."""
+    if plan.budget.max_cost is None:
+        return
+    for system in plan.systems:
+        if price_of_system(system, models.chat, models.base_url) is None:
+            raise ConfigError(
+                f"max_cost cannot be kept: the price of {system.model or models.chat!r}, which system {system.name!r} "
+                "asks, is not known; write max_calls or max_tokens in its place, in a copy if the plan is a packaged "
+                f"one: prospection eval plans {plan.name} > {plan.name}.toml"
+            )
 
 
 def answers(path: Path, places: Mapping[str, Path], settings: Settings, out: Path) -> list[Path]:
@@ -143,7 +157,7 @@ async def estimate(begun: Begun, storing: Progress | None = None, asking: Progre
     with TemporaryDirectory() as place:
         tape = Tape(Path(place) / "recording.jsonl")
         parts = _parts(begun, encoder, tape, lambda _: None, recorded_packages(tape), None, storing, asking)
-        return await rehearse(begun.plan, begun.datasets, parts, chat=models.chat)
+        return await rehearse(begun.plan, begun.datasets, parts, chat=models.chat, base_url=models.base_url)
 
 
 async def replay(
