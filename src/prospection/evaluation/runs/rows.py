@@ -64,7 +64,8 @@ class Row:
         tokens: The same in tokens of context up to and with that fact, about four characters each.
         similarities: For each reference the cosine of the query and its nearest fact, in [-1, 1].
         relevant: Ranks of all facts that count for any reference.
-        context_tokens: Tokens of everything that was returned.
+        context_tokens: Tokens of everything that was returned, or of a rival's own context. An answer is shown no more
+            of facts than `recall.context_tokens`.
         usage: Calls of retrieval, failed ones too; neither an index nor an answer.
         seconds: From the request to the ranking.
         answer: From what was found, where the plan asks for answers.

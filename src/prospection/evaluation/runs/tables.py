@@ -118,7 +118,8 @@ def _sections(own: Sequence[Summary]) -> list[str]:
         "The same, when facts are packed into a context of so many tokens (about four characters each).",
         _figures(own, _at(TOKEN_BUDGETS, lambda one: one.recall_at_tokens, mark="")),
         "### Cost of a query",
-        "Of retrieval; *answered*: with the call of the answer, as the paper counts. An index is built once a person.",
+        "Of retrieval; *answered*: with the call of the answer, as the paper counts. An answer is shown as much of "
+        "what was returned as fits its context. An index is built once a person.",
         _costs(own),
         f"### Recall@{DECILES_AT} by similarity",
         "Needed facts in ten groups of equal size, by the cosine of query and fact; the least similar first.",
@@ -166,7 +167,7 @@ def _costs(own: Sequence[Summary]) -> str:
         ("tokens out", lambda one: one.tokens_out, ",.0f"),
         ("dollars", lambda one: one.cost, ".4f"),
         ("seconds", lambda one: one.seconds, ".2f"),
-        ("context tokens", lambda one: one.context_tokens, ",.0f"),
+        ("tokens returned", lambda one: one.context_tokens, ",.0f"),
         ("index calls", lambda one: one.index_calls, ".0f"),
         ("index tokens", lambda one: one.index_tokens, ",.0f"),
         ("index dollars", lambda one: one.index_cost, ".3f"),
