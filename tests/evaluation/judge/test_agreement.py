@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from prospection.evaluation.judge.agreement import SIDES, agreement, between_annotators, confusion, majority
+from prospection.evaluation.judge.tables import agreement_rows
 
 PAPER = ((105, 6, 3), (12, 0, 1), (18, 3, 2))
 """The paper's matrix of people (rows) and judge (columns): shares of 150 pairs."""
@@ -94,3 +95,12 @@ def test_annotators_are_compared_two_by_two_where_they_share_pairs() -> None:
     found = between_annotators(labels)  # type: ignore[arg-type]
     assert list(found) == [("x", "y")]
     assert found["x", "y"].pairs == 2
+
+
+def test_the_matrix_is_shown_as_shares_of_all_pairs() -> None:
+    assert agreement_rows(agreement(PAPER)) == [
+        ("", "a", "tie", "b"),
+        ("a", "70.0", "4.0", "2.0"),
+        ("tie", "8.0", "0.0", "0.7"),
+        ("b", "12.0", "2.0", "1.3"),
+    ]

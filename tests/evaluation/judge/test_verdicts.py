@@ -274,6 +274,15 @@ def test_a_sheet_goes_out_blind_and_comes_back(tmp_path: Path) -> None:
     assert read_labels(out) == labels
 
 
+def test_labels_as_a_spreadsheet_saves_them_and_labels_that_say_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "labels.csv"
+    out.write_text("annotator,pair,verdict\nada,p1,b\n", encoding="utf-8-sig")
+    assert read_labels(out) == [("ada", "p1", "b")]
+    out.write_text("annotator,pair,verdict\nada,p1,b\nada,p2,1\n")
+    with pytest.raises(InputError, match="line 3: the verdict is '1'; it has to be a, b or tie"):
+        read_labels(out)
+
+
 @pytest.mark.parametrize("name", ["=1+1", "-ada", "'=x", "@ada", "+1", "-", "'ada", "\tada", "''-x"])
 def test_names_that_a_spreadsheet_would_run_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     out = tmp_path / "labels.csv"

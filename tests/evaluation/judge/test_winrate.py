@@ -205,6 +205,16 @@ def test_tables_have_a_row_a_set_and_one_over_all() -> None:
     assert as_csv([("a",), ("=1+1",), (-1,), ("-",), ("-1",)]) == "a\n'=1+1\n-1\n-\n'-1\n"
 
 
+def test_one_set_without_a_name_has_the_row_over_all_alone() -> None:
+    rows = [*both("1", "a", "a", dataset=""), *both("2", "b", "b", dataset=""), *both("3", "a", "a", dataset="")]
+    assert [row.data for row in win_rates(rows)] == ["all"]
+    assert [row.data for row in win_rates(both("1", "a", "a"))] == ["quest"]
+    assert [cell for cell in judge_rows(rows)[0] if " to " in cell] == [
+        "0.0 to 100.0",
+        "{:.1f} to {:.1f}".format(*(100 * end for end in win_rate(combine(rows)).controlled_interval or ())),
+    ]
+
+
 def test_every_judge_and_comparison_has_a_row_of_its_own() -> None:
     one = both("1", "a", "a")
     other = [replace(judgement, model="n", verdict="b") for judgement in one]
