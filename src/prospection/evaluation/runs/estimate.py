@@ -20,14 +20,16 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from prospection.config import ModelsSettings
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.prices import Price, price_of
 from prospection.evaluation.rivals.packaged.environment import PACKAGED, Packaged
+from prospection.evaluation.runs.cut import first_part
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.measure import Parts, run_plan
 from prospection.evaluation.runs.plan import Plan, PlanBudget, SystemEntry
 from prospection.evaluation.runs.rows import IndexRow, Row
-from prospection.evaluation.runs.scored import first_part
+from prospection.evaluation.runs.systems import address_of
 from prospection.evaluation.runs.tape import Tape, TapedChat
 from prospection.library.goals import load_goals
 from prospection.protocols import ChatModel, ChatReply, ChatRequest, ReplyT
@@ -147,15 +149,13 @@ class _MadeUp:
         return self.chance.choice(values)
 
 
-async def rehearse(
-    plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, *, chat: str | None, base_url: str | None = None
-) -> list[Estimate]:
+async def rehearse(plan: Plan, datasets: Mapping[str, Dataset], parts: Parts, models: ModelsSettings) -> list[Estimate]:
     """Rehearse a plan on a few queries of each data set's first person and scale that up.
 
     Args:
         parts: Their tape and `model_of` are not used.
-        chat: The run's model; systems may name others. Without one, systems run on what the data set recorded.
-        base_url: Where the run's model is asked.
+        models: Their `chat` is the run's model; systems may name others. Without one, systems run on what the data set
+            recorded.
 
     Raises:
         ConfigError: A system needs a model and there is none.
@@ -169,7 +169,7 @@ async def rehearse(
         model = TapedChat(tape, rehearsal.name, rehearsal)
 
         def model_of(name: str | None) -> ChatModel | None:
-            return None if (name or chat) is None else model
+            return None if (name or models.chat) is None else model
 
         await run_plan(short, few, folder, replace(parts, tape=tape, model_of=model_of))
         rows, indexes = list(folder.rows().values()), folder.indexes()
@@ -183,23 +183,18 @@ async def rehearse(
             datasets[entry.name],
             [row for row in rows if (row.dataset, row.system) == (entry.name, system.name)],
             [row for row in indexes if (row.dataset, row.system) == (entry.name, system.name)],
-            price_of_system(system, chat, base_url),
-            asked=(system.model or chat) is not None,
+            price_of_system(system, models),
+            asked=(system.model or models.chat) is not None,
         )
         for entry in plan.datasets
         for system in plan.systems
     ]
 
 
-def price_of_system(system: SystemEntry, chat: str | None, base_url: str | None) -> Price | None:
-    """Return the price of the model that a system asks; None where it is not known.
-
-    Args:
-        chat: The run's own model.
-        base_url: Where that one is asked; models of a system's own are asked at their provider's.
-    """
-    model = system.model or chat
-    return price_of(model, base_url if model == chat else None)
+def price_of_system(system: SystemEntry, models: ModelsSettings) -> Price | None:
+    """Return the price of the model that a system asks; None where it is not known."""
+    model = system.model or models.chat
+    return price_of(model, address_of(model, models))
 
 
 def _known(name: str, system: str, plan: Plan, dataset: Dataset, package: Packaged) -> Estimate:

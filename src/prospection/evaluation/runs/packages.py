@@ -23,7 +23,7 @@ from prospection.evaluation.rivals.packaged.process import RivalEndpoint, RivalP
 from prospection.evaluation.rivals.packaged.system import PackagedRival
 from prospection.evaluation.runs.estimate import price_of_system
 from prospection.evaluation.runs.plan import Plan, SystemEntry
-from prospection.evaluation.runs.systems import PackageOf
+from prospection.evaluation.runs.systems import PackageOf, address_of
 from prospection.evaluation.runs.tape import Said, Tape
 from prospection.protocols import FactStore
 
@@ -93,7 +93,7 @@ def live_packages(tape: Tape, settings: Settings, folder: Path, stack: AsyncExit
         python = python_of(name, settings.evaluation.rivals)
         process = RivalProcess(name, python, endpoint=_endpoint(entry, settings.models), folder=own)
         stack.push_async_exit(process)
-        price = price_of_system(entry, settings.models.chat, settings.models.base_url)
+        price = price_of_system(entry, settings.models)
         package = TapedPackage(tape, name, process, price)
         return PackagedRival(name, package=package, store=store, folder=own)
 
@@ -115,8 +115,7 @@ def _endpoint(entry: SystemEntry, models: ModelsSettings) -> RivalEndpoint:
     if chat is None:
         raise ConfigError(f"system {entry.name!r} needs a language model; name one with --model")
     provider, _, rest = chat.partition(":")
-    # As for models of our own systems: a base URL belongs to the run's own model.
-    base_url = models.base_url if chat == models.chat else None
+    base_url = address_of(chat, models)
     if provider in {"openai", "openai-chat"}:
         base_url, chat = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI, rest
     if base_url is None:

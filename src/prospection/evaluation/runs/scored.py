@@ -14,7 +14,7 @@ from prospection.protocols import Embedder, FactStore, Progress
 from prospection.recall.context import fact_tokens
 from prospection.types import Fact, Usage, count_tokens
 
-__all__ = ["Scored", "first_part"]
+__all__ = ["Scored"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,26 +97,3 @@ class Scored:
             attempt=case.attempt,
             answer_attempt=case.answer_attempt,
         )
-
-
-def first_part(dataset: Dataset, *, users: int | None, queries: int | None, queries_each: int | None = None) -> Dataset:
-    """Return the first so many users and queries of a data set, and only the users that are asked about.
-
-    Args:
-        users: Persons, where several memories are cuts of one person's history.
-        queries: Of all of them together.
-        queries_each: Of each person.
-    """
-    people: dict[str, list[EvalQuery]] = {}
-    for query in dataset.queries:
-        people.setdefault(query.person or query.user, []).append(query)
-    chosen = {query.id for own in list(people.values())[:users] for query in own[:queries_each]}
-    kept = [query for query in dataset.queries if query.id in chosen][:queries]
-    asked = {query.user for query in kept}
-    notes = dataset.notes
-    if len(kept) < len(dataset.queries):
-        each = "" if queries_each is None else f", at most {queries_each} of each person"
-        notes = (*notes, f"Cut to the first {len(kept)} of {len(dataset.queries)} queries{each}.")
-    return replace(
-        dataset, users=tuple(user for user in dataset.users if user.id in asked), queries=tuple(kept), notes=notes
-    )

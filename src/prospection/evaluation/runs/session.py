@@ -17,7 +17,7 @@ from prospection.errors import ConfigError, InputError, NotRecordedError, Unknow
 from prospection.evaluation.cases import Dataset
 from prospection.evaluation.datasets import load_dataset
 from prospection.evaluation.runs.answers import write_answers
-from prospection.evaluation.runs.cut import smaller_memories
+from prospection.evaluation.runs.cut import first_part, smaller_memories
 from prospection.evaluation.runs.estimate import Estimate, price_of_system, rehearse
 from prospection.evaluation.runs.folder import RunFolder
 from prospection.evaluation.runs.manifest import build_manifest, check_same
@@ -25,8 +25,7 @@ from prospection.evaluation.runs.measure import Parts, run_plan
 from prospection.evaluation.runs.packages import check_packages, live_packages, recorded_packages
 from prospection.evaluation.runs.plan import DatasetEntry, Plan, PlanBudget, parse_plan, read_plan
 from prospection.evaluation.runs.rows import Row
-from prospection.evaluation.runs.scored import first_part
-from prospection.evaluation.runs.systems import ModelOf, PackageOf, describe_system
+from prospection.evaluation.runs.systems import ModelOf, PackageOf, address_of, describe_system
 from prospection.evaluation.runs.tape import Tape, TapedChat
 from prospection.models.embedding_cache import CachedEmbedder
 from prospection.protocols import ChatModel, Embedder, FactStore, Progress, TextRole
@@ -129,7 +128,7 @@ def _check_prices(plan: Plan, models: ModelsSettings) -> None:
     if plan.budget.max_cost is None:
         return
     for system in plan.systems:
-        if price_of_system(system, models.chat, models.base_url) is None:
+        if price_of_system(system, models) is None:
             raise ConfigError(
                 f"max_cost cannot be kept: the price of {system.model or models.chat!r}, which system {system.name!r} "
                 "asks, is not known; write max_calls or max_tokens in its place, in a copy if the plan is a packaged "
@@ -157,7 +156,7 @@ async def estimate(begun: Begun, storing: Progress | None = None, asking: Progre
     with TemporaryDirectory() as place:
         tape = Tape(Path(place) / "recording.jsonl")
         parts = _parts(begun, encoder, tape, lambda _: None, recorded_packages(tape), None, storing, asking)
-        return await rehearse(begun.plan, begun.datasets, parts, chat=models.chat, base_url=models.base_url)
+        return await rehearse(begun.plan, begun.datasets, parts, models)
 
 
 async def replay(
@@ -278,9 +277,7 @@ def _live_models(models: ModelsSettings, tape: Tape) -> ModelOf:
         if known is None:
             return None
         if known not in opened:
-            # A base URL belongs to the run's own model; models with a provider's name find theirs.
-            own = known == models.chat
-            chat = open_chat(models.model_copy(update={"chat": known, "base_url": models.base_url if own else None}))
+            chat = open_chat(models.model_copy(update={"chat": known, "base_url": address_of(known, models)}))
             if chat is not None:
                 opened[known] = TapedChat(tape, known, chat)
         return opened.get(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prospection.config import RecallSettings
+from prospection.config import ModelsSettings, RecallSettings
 from prospection.evaluation.recall import System
 from prospection.evaluation.rivals import build_rival
 from prospection.evaluation.rivals.keys import keys_in_force
@@ -16,13 +16,21 @@ from prospection.library.library import GoalLibrary
 from prospection.protocols import ChatModel, Embedder, FactStore
 from prospection.recall.policies import build_policy
 
-__all__ = ["ModelOf", "PackageOf", "describe_system", "open_system"]
+__all__ = ["ModelOf", "PackageOf", "address_of", "describe_system", "open_system"]
 
 ModelOf = Callable[[str | None], ChatModel | None]
 """The language model of that name; for None the run's own, which may be none."""
 
 PackageOf = Callable[[SystemEntry, FactStore], System]
 """The rival's package that an entry names, over a store."""
+
+
+def address_of(model: str | None, models: ModelsSettings) -> str | None:
+    """Return the base URL that a model of a run is asked at; None: its provider's.
+
+    A base URL belongs to the run's own model; models that systems name besides find theirs.
+    """
+    return models.base_url if model == models.chat else None
 
 
 def open_system(
