@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,10 @@ from prospection.evaluation.datasets.conversations import (
     assemble,
 )
 from prospection.evaluation.datasets.guessed import Guessed
+from prospection.evaluation.datasets.places import Places
 from prospection.evaluation.datasets.published import once, read_any_json
 from prospection.evaluation.datasets.quest import is_quest, user_files
 from prospection.evaluation.datasets.shapes import keys_of
-from prospection.evaluation.datasets.words import content_words, where_said
 
 __all__ = ["find_memoryquest", "load_memoryquest", "named_memoryquest"]
 
@@ -136,16 +135,6 @@ def load_memoryquest(folder: Path) -> Dataset:
     return assemble(name, people, questions, facts or None, notes=notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What references may be matched with: a fact or a turn."""
-
-    id: str
-    session: str
-    date: datetime | None
-    words: frozenset[str]
-
-
 class _User:
     """One file.
 
@@ -168,9 +157,7 @@ class _User:
         )
         once([talk.session_id for talk in self.person.sessions], "session", file)
         once([fact.fact_id for fact in self.facts], "fact", file)
-        self._units = self._index()
-        self._ids = {unit.id for unit in self._units} if self.facts else set()
-        self._session_ids = {talk.session_id for talk in self.person.sessions}
+        self._places = Places(self.person, self.facts)
         self.questions = [
             self._question(place, query) for place, (_, query) in enumerate(self._items(queries, "queries"))
         ]
@@ -308,13 +295,6 @@ class _User:
             return facts
         return [fact.model_copy(update={"fact_id": f"{fact.session_id}/{fact.fact_id}"}) for fact in facts]
 
-    def _index(self) -> list[_Unit]:
-        dates = {talk.session_id: talk.date for talk in self.person.sessions}
-        units = [(fact.session_id, fact.fact_id, fact.text) for fact in self.facts] or [
-            (talk.session_id, turn.turn_id, turn.text) for talk in self.person.sessions for turn in talk.turns
-        ]
-        return [_Unit(unit, session, dates.get(session), content_words(text)) for session, unit, text in units]
-
     def _question(self, number: int, query: object) -> Question:
         place = f"query {number}"
         if not isinstance(query, dict):
@@ -356,7 +336,7 @@ class _User:
         return any(self._key(data, field) for field in ("reference text", "reference fact", "reference session"))
 
     def _is_address(self, key: str) -> bool:
-        return key in self._ids or key in self._session_ids or _date(key) is not None
+        return key in self._places.facts or key in self._places.sessions or _date(key) is not None
 
     def _reference(self, key: str | None, reference: Any, place: str) -> Reference:  # noqa: ANN401 - JSON data
         fact: str | None
@@ -364,7 +344,7 @@ class _User:
         if isinstance(reference, (str, int)):
             fact, session = str(reference), str(reference)
             date, text = _dated(str(reference))
-            if session in self._session_ids:
+            if session in self._places.sessions:
                 text = ""  # no more than a session
         elif isinstance(reference, dict):
             fact, session, date, text = self._address(reference, place)
@@ -372,8 +352,11 @@ class _User:
             raise self._wrong(place, reference, "a text, an id or an object")
         if key is not None:
             date = date or _date(key)
-            fact, session = (key if key in self._ids else fact), (key if key in self._session_ids else session)
-        found, way = self._resolve(fact, session, date, text)
+            fact, session = (
+                (key if key in self._places.facts else fact),
+                (key if key in self._places.sessions else session),
+            )
+        found, way = self._places.find(fact, session, date, text)
         self._found[way] += 1
         return found
 
@@ -391,31 +374,6 @@ class _User:
             _date(get(reference, "reference date")),
             self._text(text, f"{place}, text"),
         )
-
-    def _resolve(
-        self, fact: str | None, session: str | None, date: datetime | None, text: str
-    ) -> tuple[Reference, str]:
-        """Return what counts as a reference, and in which way it was found."""
-        for name in (fact, f"{session}/{fact}"):
-            if name in self._ids:
-                return Reference(fact_id=name), "by fact id"
-        if own := [unit for unit in self._units if unit.session == session]:
-            if said := self._by_words(text, own):
-                return said, "by session and words"
-            if self.facts and text:
-                return Reference(), "not at all"
-            return Reference(session_id=session), "by session alone (anything of it counts)"
-        same_day = [unit for unit in self._units if date and unit.date and unit.date.date() == date.date()]
-        for way, units in (("by date and words", same_day), ("by words", self._units)):
-            if said := self._by_words(text, units):
-                return said, way
-        return Reference(), "not at all"
-
-    def _by_words(self, text: str, units: Sequence[_Unit]) -> Reference | None:
-        ids = [units[place].id for place in where_said(text, [unit.words for unit in units])]
-        if not ids:
-            return None
-        return Reference(fact_id=ids[0]) if self.facts else Reference(turn_ids=ids)
 
 
 def _dated(text: str) -> tuple[datetime | None, str]:
