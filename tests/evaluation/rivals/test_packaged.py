@@ -74,7 +74,7 @@ def played(chat: Chat) -> Reply | Json | str:
     return {"memory": [{"id": "0", "text": said}]}
 
 
-@pytest.mark.parametrize(("name", "building", "searching"), [("mem0-1", 12, 1), ("mem0-2", 3, 0), ("graphrag-3", 5, 0)])
+@pytest.mark.parametrize(("name", "building", "searching"), [("mem0-1", 15, 1), ("mem0-2", 3, 0), ("graphrag-3", 7, 0)])
 async def test_a_package_is_built_once_and_searched(
     name: str, building: int, searching: int, store: SQLiteStore, tmp_path: Path
 ) -> None:
@@ -88,7 +88,7 @@ async def test_a_package_is_built_once_and_searched(
         async with RivalProcess(name, python, endpoint=endpoint, folder=tmp_path / name) as process:
             rival = PackagedRival(name, package=process, store=store, folder=tmp_path / name)
             built = await rival.prepare("ada")
-            assert built.calls >= building
+            assert built.calls == building  # docs/rivals.md has these counts
             assert built.tokens_in > built.tokens_out > 0
             found = await rival.retrieve(ask("When is mother's dialysis?"))
         assert found.llm_calls == searching
