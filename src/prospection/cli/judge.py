@@ -282,13 +282,12 @@ def _show(judgements: Sequence[Judgement], format_: str, people: Sequence[Judged
     if format_ in {"markdown", "csv"}:
         click.echo((as_markdown if format_ == "markdown" else as_csv)([HEAD, *rows]).rstrip("\n"))
         return
-    place = HEAD.index("judge")
-    judges = {row[place] for row in rows}
-    if len(judges) == 1:  # a column less, because a terminal has few
-        click.echo(f"Judge: {judges.pop()}", err=True)
-        _print_table(*((*row[:place], *row[place + 1 :]) for row in (HEAD, *rows)))
-    else:
-        _print_table(HEAD, *rows)
+    if not rows:
+        click.echo("No pair has been judged in both orders yet.", err=True)
+        return
+    # On its side: a terminal has room for few columns, and there are more figures than comparisons.
+    head, *figures = zip(HEAD, *rows, strict=True)
+    _print_table(head, *figures)
 
 
 def _show_agreement(with_judge: Agreement | None, between: dict[tuple[str, str], Agreement]) -> None:

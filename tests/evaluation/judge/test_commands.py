@@ -55,6 +55,9 @@ def test_from_answers_to_agreement() -> None:
     (row,) = json.loads(judged.stdout)["rows"]
     assert (row["system"], row["against"], row["data"], row["wins"], row["rate"]) == ("pgr", "mem0g", "quest", 6, 1.0)
     assert "100.0" in again.stdout
+    assert re.search(
+        r"^ ?win rate +100\.0 *$", again.stdout, re.MULTILINE
+    )  # figures below one another, whole at 80 columns
     assert prospection("report", "verdicts.jsonl", "--format", "markdown").stdout.startswith("| system | against |")
     assert prospection("report", "verdicts.jsonl", "--format", "csv").stdout.count("\n") == 2
 
@@ -171,6 +174,7 @@ def test_a_failed_call_is_said_and_kept() -> None:
     with Loopback(lambda chat: "not json at all") as server:
         failed = prospection("run", ours, theirs, "--model", "tiny", "--base-url", server.url, code=1)
     assert "12 of 12 calls failed; run the same again" in failed.stderr
+    assert "No pair has been judged in both orders yet." in failed.stderr
     assert prospection("run", ours, theirs, code=2).stderr.count("name one with --model")
 
 
